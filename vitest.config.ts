@@ -35,6 +35,7 @@ const config: ViteUserConfig = defineConfig({
     // Generous: a busy machine must not fail a test, and a test that hangs still fails.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
     tags: tagsOfNeeds(),
     globalSetup: ['test/rig/needs.ts', 'test/rig/build.ts', 'test/rig/temporary-folder.ts'],
     reporters: ['default', './test/rig/needs-reporter.ts', './test/contract/reporter.ts'],

@@ -9,7 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '../../test/rig/cli/until.ts';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { changesSince } from './changes.ts';
 import { cancelCommit, finishCommit, prepareCommit } from './commit.ts';
@@ -93,7 +94,7 @@ describe('a commit of all changes since the last one', () => {
   it('waits for another git that holds the index', async () => {
     writeFileSync(at.path('.git/index.lock'), '');
     const prepared = prepare(at.repository());
-    await vi.waitFor(() => expect(existsSync(join(notes, 'staged'))).toBe(true));
+    await until('the staged files', () => existsSync(join(notes, 'staged')) || null);
     expect(staged()).toEqual([]);
     rmSync(at.path('.git/index.lock'));
     await prepared;

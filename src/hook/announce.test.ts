@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest';
+import { until } from '../../test/rig/cli/until.ts';
 import { announcer, harmless } from './announce.ts';
 import type { RalphLog } from './types.ts';
 
@@ -9,7 +10,7 @@ it('S5.24 survives a toast that fails later, and says so in the log', async () =
   const warn = vi.fn<RalphLog['warn']>();
   // A program may give an async function where its result is not used.
   announcer({ info() {}, warn, error() {} }, fails).toast(TOAST);
-  await vi.waitFor(() => expect(warn).toHaveBeenCalledOnce());
+  await until('the log', () => warn.mock.calls.length === 1 || null, { everyMs: 1 });
   expect(warn.mock.lastCall).toEqual([
     '[ralph-loop] Failed to show a toast',
     { title: 'A toast', error: 'Error: no screen' },

@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { until } from '../../test/rig/cli/until.ts';
 import { processes } from '../process/process.ts';
 import { functionHost } from './function.ts';
 import type { Performer } from './function-call.ts';
@@ -99,7 +100,7 @@ it('ignores reports after the function was abandoned', async () => {
     return RESULT;
   });
   const run = await host.start(REQUEST);
-  await vi.waitFor(() => expect(resume).toBeDefined());
+  await until('the function', () => resume ?? null, { everyMs: 1 });
   await run.stop(10);
   resume?.();
   await new Promise((resolve) => {

@@ -4,6 +4,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { lives } from '../../test/rig/cli/leftovers.ts';
+import { until } from '../../test/rig/cli/until.ts';
 import { openLibraryFolder } from '../../test/rig/library-folder.ts';
 import { ownPosts } from '../../test/rig/own-posts.ts';
 import { startGroup } from '../../test/rig/process-group.ts';
@@ -214,7 +216,7 @@ describe('a function as an agent', () => {
       },
     });
     expect(pid).toBeGreaterThan(0);
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'));
+    await until(`the end of ${pid}`, () => !lives(pid) || null);
   });
 });
 

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { until } from '../../test/rig/cli/until.ts';
 import { exec, type ExecOptions } from './exec.ts';
 import { runInShell } from './helper-shell.ts';
 
@@ -97,7 +98,7 @@ describe('a program in a helper shell', () => {
     const at = folder();
     const script = `trap 'echo cleaned >${at}/note; exit 1' TERM; echo up >${at}/up; while :; do sleep 0.01; done`;
     const running = runInShell(['/bin/sh', '-c', script], { cwd: '/', env: { PATH } });
-    await until(() => existsSync(join(at, 'up')));
+    await until('up', () => existsSync(join(at, 'up')) || null, { everyMs: 5 });
     running?.signal('SIGTERM');
     await running?.ended;
     // A program that removes its lock files on SIGTERM has done so by now.
@@ -109,7 +110,7 @@ describe('a program in a helper shell', () => {
       cwd: '/',
       env: { PATH },
     });
-    await until(() => existsSync(join(at, 'again')));
+    await until('again', () => existsSync(join(at, 'again')) || null, { everyMs: 5 });
     terminated?.signal('SIGTERM');
     expect(await terminated?.ended).toMatchObject({ code: null });
     expect(await run(['true'])).toMatchObject({ code: 0 });
@@ -141,7 +142,7 @@ it('a helper shell ends with the process that uses it, however that ends', async
     );
     expect(pid).toBeGreaterThan(0);
     // oxlint-disable-next-line no-await-in-loop -- one after the other
-    await until(() => !isAlive(pid));
+    await until(`the end of ${pid}`, () => !isAlive(pid) || null, { everyMs: 5 });
   }
 });
 
@@ -174,14 +175,5 @@ function isAlive(pid: number): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-async function until(look: () => boolean): Promise<void> {
-  while (!look()) {
-    // oxlint-disable-next-line no-await-in-loop -- polls
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
   }
 }

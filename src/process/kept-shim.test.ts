@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   closeSync,
   existsSync,
@@ -12,8 +13,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { inTime, until } from '../../test/rig/cli/until.ts';
 import { runKept, type KeptCommand, type KeptRun } from './kept-shim.ts';
 import { readStat } from './proc-files.ts';
 import { procfs } from './procfs.ts';
@@ -31,10 +32,11 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-const gone = async (pid: number): Promise<void> => {
-  // oxlint-disable-next-line no-await-in-loop -- polls
-  while (procfs.alive([pid]).length > 0) await sleep(2);
-};
+const gone = (pid: number): Promise<true> =>
+  until(`the end of ${pid}`, () => procfs.alive([pid]).length === 0 || null, { everyMs: 2 });
+/** Waits until a file exists. */
+const made = (...path: readonly string[]): Promise<true> =>
+  until(path.join('/'), () => existsSync(join(root, ...path)) || null, { everyMs: 1 });
 const output = (name: string): string => readFileSync(join(root, name, 'out'), 'utf8');
 
 /** Runs a program with its files in a folder of its own; null if it is not kept. */
@@ -167,8 +169,8 @@ describe('a shim that is kept', () => {
     const first = await run('1', ['/bin/true']);
     await first.ended;
     process.kill(first.birth.pid, signal);
-    // oxlint-disable-next-line no-await-in-loop -- polls
-    while (!['T', 'Z', undefined].includes(readStat(first.birth.pid)?.state)) await sleep(1);
+    const hasIt = (): true | null => ['T', 'Z', undefined].includes(readStat(first.birth.pid)?.state) || null;
+    await until(`${signal} at ${first.birth.pid}`, hasIt, { everyMs: 1 });
     first.free(true);
     // Either it is found to be unfit, or it is gone before it could begin.
     const second = (await tryToRun('2', ['/bin/true'])) ?? (await run('3', ['/bin/true']));
@@ -197,8 +199,7 @@ describe('a shim that is kept', () => {
 
   it('reports that it was killed, and is replaced', async () => {
     const first = await run('1', ['/bin/sleep', '300']);
-    // oxlint-disable-next-line no-await-in-loop -- polls
-    while (!existsSync(join(root, '1', 'started'))) await sleep(1);
+    await made('1', 'started');
     process.kill(-first.birth.pid, 'SIGKILL');
     expect(await first.ended).toBeNull();
     expect(first.hasEnded()).toBe(true);
@@ -221,8 +222,7 @@ describe('a shim that is kept', () => {
     await first.ended;
     first.free(true);
     await run('2', ['/bin/sh', '-c', 'echo $$; exec sleep 300']);
-    // oxlint-disable-next-line no-await-in-loop -- polls
-    while (output('2') === '') await sleep(1);
+    await until('its output', () => output('2') !== '' || null, { everyMs: 1 });
     const [parent] = procfs.ancestors(Number(output('2')));
     expect(parent).toMatchObject({ pid: first.birth.pid, shim: join(root, '2') });
     process.kill(Number(output('2')), 'SIGKILL');
@@ -257,9 +257,7 @@ describe('a shim that is kept, and its owner', () => {
     const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const said = await new Promise((resolve) => {
-      child.stdout.once('data', resolve);
-    });
+    const said: unknown = await inTime('the pid of its shim', once(child.stdout, 'data'));
     const ended = new Promise<number | null>((resolve) => {
       child.once('exit', resolve);
     });
@@ -274,8 +272,7 @@ describe('a shim that is kept, and its owner', () => {
     const { shim, kill } = await owner(
       `const { birth } = await run('run', 'echo up >up; until [ -e go ]; do sleep 0.01; done; exit 4'); console.log(birth.pid);`,
     );
-    // oxlint-disable-next-line no-await-in-loop -- polls
-    while (!existsSync(join(root, 'run', 'up'))) await sleep(1);
+    await made('run', 'up');
     await kill();
     expect(procfs.alive([shim])).toEqual([shim]);
     writeFileSync(join(root, 'run', 'go'), '');

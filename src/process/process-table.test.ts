@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '../../test/rig/cli/until.ts';
 import { procfs } from './procfs.ts';
 import { ps } from './ps.ts';
 import { startShim } from './shim.ts';
@@ -72,12 +73,9 @@ for (const { source, table, tags } of TABLES)
       };
       const waits = ['/usr/bin/env', '-i', '/bin/sh', '-c', 'sleep 300; :'] as const;
       const shim = startShim({ folder: run, argv: waits, cwd: run, env, stdin: null, stdout, stderr });
-      let inner: readonly number[] = [];
-      while (inner.length === 0) {
-        // oxlint-disable-next-line no-await-in-loop -- until the agent has started its child
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        inner = childrenOf(shim.pid).flatMap(childrenOf);
-      }
+      const ofAgent = (): readonly number[] => childrenOf(shim.pid).flatMap(childrenOf);
+      await until('a child of the agent', () => ofAgent().length > 0 || null, { everyMs: 5 });
+      const inner = ofAgent();
       const found = table.ancestors(inner[0] ?? 0);
       const at = found.findIndex(({ pid: one }) => one === shim.pid);
       const [above] = found.slice(at + 1);
@@ -137,11 +135,12 @@ describe('the process table from /proc', () => {
         const other = { name: 'OTHER', value: 'x' };
         // A sweep is incomplete while a process is in the middle of an `exec`.
         const strays = async (by: Marker, where: string): Promise<readonly number[]> => {
-          for (;;) {
+          for (let sweeps = 0; sweeps < 1000; sweeps++) {
             // oxlint-disable-next-line no-await-in-loop -- as above
             const sweep = await procfs.left({ shim, marker: by, folder: where });
             if (sweep.vanished === 0) return sweep.strays.map((stray) => stray.pid);
           }
+          throw new Error('no sweep was complete');
         };
         expect(await strays(other, folder)).toEqual([orphan]);
         expect(await strays({ name: 'PATH', value: 'x' }, folder)).toEqual([]);

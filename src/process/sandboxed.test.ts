@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '../../test/rig/cli/until.ts';
 import { procfs } from './procfs.ts';
 import { runLogged } from './logged.ts';
 import { exitStatus } from './shim-files.ts';
@@ -55,9 +56,16 @@ const stop = (shim: Shim, graceMs = 5000): Promise<Stopped> =>
     procfs,
   );
 const read = (name: string): string => (existsSync(file(name)) ? readFileSync(file(name), 'utf8') : '');
-const says = async (text: string): Promise<void> => {
-  // oxlint-disable-next-line no-await-in-loop -- polls
-  while (!read('out').includes(text)) await sleep(2);
+/** Waits until the program has said that it is up; fails if it ends without that. */
+const isUp = (shim: Shim): Promise<true> => {
+  let hasEnded = false;
+  void shim.ended.then(() => (hasEnded = true));
+  const look = (): true | null => {
+    if (read('out').includes('up')) return true;
+    if (hasEnded) throw new Error(`it ended before it was up: ${read('err')}`);
+    return null;
+  };
+  return until('the program to be up', look, { everyMs: 2, seen: () => read('err') });
 };
 /** A process that hides: its own session, no parent, no environment. It changes `alive` as long as it lives. */
 const HIDDEN = (alive: string): string =>
@@ -88,7 +96,7 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
 
   it('gets SIGTERM and its whole grace; the exit status is written when it is over', async () => {
     const shim = start('trap "sleep 0.5; echo late; exit 9" TERM; echo up; while :; do sleep 0.02; done');
-    await says('up');
+    await isUp(shim);
     const { strays } = await stop(shim);
     expect(read('out')).toBe('up\nlate\n');
     expect(exitStatus(folder)).toBe(9);
@@ -97,7 +105,7 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
 
   it('survives the end of bubblewrap itself, and still reports its status', async () => {
     const shim = start('echo up; sleep 0.4; echo late; exit 5');
-    await says('up');
+    await isUp(shim);
     const group = (await procfs.left({ shim: birthOf(shim), marker: marker(), folder })).pids;
     const isBubblewrap = (pid: number): boolean =>
       readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'bwrap';
@@ -108,7 +116,7 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
 
   it('is killed after the grace with everything that hides in it', async () => {
     const shim = start(`trap "" TERM; ${HIDDEN(file('alive'))} echo up; while :; do sleep 0.02; done`);
-    await says('up');
+    await isUp(shim);
     await stop(shim, 100);
     expect(exitStatus(folder)).toBe(137);
     expect(await isDead('alive')).toBe(true);
@@ -119,7 +127,7 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
     const shim = start(
       `trap "exit 4" TERM; ${stubborn} while [ ! -e ${file('alive')} ]; do sleep 0.01; done; echo up; while :; do sleep 0.02; done`,
     );
-    await says('up');
+    await isUp(shim);
     await stop(shim, 200);
     expect(exitStatus(folder)).toBe(4);
   });
@@ -130,7 +138,7 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
     const shim = start(
       `${waits} ${gentle} while [ ! -e ${file('alive')} ]; do sleep 0.01; done; echo up; while :; do sleep 0.02; done`,
     );
-    await says('up');
+    await isUp(shim);
     await stop(shim, 3000);
     expect(exitStatus(folder)).toBe(8);
   });
@@ -178,14 +186,14 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
     expect(exitStatus(folder)).toBe(1);
     expect(read('err')).toContain("Can't find source path /does/not/exist");
   });
+});
 
-  it('is put behind a prefix on systems without namespaces', () => {
-    expect(wrapped({ kind: 'prefix', command: ['sandbox-exec', '-p', '…'] }, ['claude', '-p'])).toEqual([
-      'sandbox-exec',
-      '-p',
-      '…',
-      'claude',
-      '-p',
-    ]);
-  });
+it('a program is put behind a prefix on systems without namespaces', () => {
+  expect(wrapped({ kind: 'prefix', command: ['sandbox-exec', '-p', '…'] }, ['claude', '-p'])).toEqual([
+    'sandbox-exec',
+    '-p',
+    '…',
+    'claude',
+    '-p',
+  ]);
 });

@@ -1,5 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { until } from '../../test/rig/cli/until.ts';
 import { SharedLook } from './shared-look.ts';
 
 /** A look that ends when it is told to; it finds its own number. */
@@ -12,10 +12,8 @@ const slowLook = () => {
         looks.push(() => resolve(number));
       }),
   );
-  const begun = async (count: number): Promise<void> => {
-    // oxlint-disable-next-line no-await-in-loop -- until the look has begun
-    while (looks.length < count) await turn();
-  };
+  const begun = (count: number): Promise<true> =>
+    until(`look ${count}`, () => looks.length >= count || null, { everyMs: 1 });
   return { looks, shared, begun };
 };
 const itself = (found: number): number => found;

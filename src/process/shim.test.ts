@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '../../test/rig/cli/until.ts';
 import { procfs } from './procfs.ts';
 import { exitStatus, shimPid } from './shim-files.ts';
 import { startCommand, type StartedCommand } from './start.ts';
@@ -53,9 +54,10 @@ const start = async (script: string): Promise<StartedCommand> => {
 const stop = (command: StartedCommand, graceMs: number): Promise<Stopped> =>
   command.stop({ marker, folder, graceMs }, procfs);
 /** Waits until the agent has printed this text. */
-const says = async (text: string): Promise<void> => {
-  // oxlint-disable-next-line no-await-in-loop -- polls
-  while (!(existsSync(file('out')) && readFileSync(file('out'), 'utf8').includes(text))) await sleep(1);
+const says = (text: string): Promise<true> => {
+  const look = (): true | null =>
+    (existsSync(file('out')) && readFileSync(file('out'), 'utf8').includes(text)) || null;
+  return until(`${text} from the agent`, look, { everyMs: 1 });
 };
 
 describe.each(KINDS)('%s', (_kind, isKept) => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { until } from '../../test/rig/cli/until.ts';
 import { watchFolder, watchFolderSoon } from './watch.ts';
 
 let root: string;
@@ -24,10 +25,9 @@ const watched = (path: string) => {
   stops.push(watchFolder(path, onChange));
   return onChange;
 };
-const called = async (onChange: ReturnType<typeof watched>): Promise<void> => {
+const called = (onChange: ReturnType<typeof watched>): Promise<true> => {
   const before = onChange.mock.calls.length;
-  // oxlint-disable-next-line no-await-in-loop -- polls
-  while (onChange.mock.calls.length === before) await sleep(2);
+  return until('a change', () => onChange.mock.calls.length > before || null, { everyMs: 2 });
 };
 
 describe('watchFolder', () => {
@@ -60,7 +60,7 @@ describe('watchFolder', () => {
     rmSync(path, { recursive: true });
     mkdirSync(path);
     const delays: number[] = [];
-    while (delays.length < 20 && delays.slice(-4).filter((delay) => delay < 200).length < 4) {
+    for (let looks = 0; looks < 20 && delays.slice(-4).filter((delay) => delay < 200).length < 4; looks++) {
       const next = called(onChange);
       const before = performance.now();
       writeFileSync(join(path, 'file'), '');

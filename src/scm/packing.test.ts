@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { until } from '../../test/rig/cli/until.ts';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { takeCheckpoint } from '../git/records.ts';
 import { Packing } from './packing.ts';
@@ -30,8 +30,8 @@ it('packs with low priority once there are many loose objects, and ends with its
   for (let index = 0; index < 25; index++) at.write(`.git/objects/17/${index}`, '');
   const packing = new Packing();
   packing.consider(repository);
-  // oxlint-disable-next-line no-await-in-loop -- waits for the program
-  while (!existsSync(pidFile) || readFileSync(pidFile, 'utf8') === '') await sleep(5);
+  const isWritten = (): true | null => (existsSync(pidFile) && readFileSync(pidFile, 'utf8') !== '') || null;
+  await until('the pid of the program', isWritten, { everyMs: 5 });
   const process = `/proc/${readFileSync(pidFile, 'utf8').trim()}`;
   expect(readFileSync(`${process}/stat`, 'utf8').split(' ')[18]).toBe('19');
   await packing.end();

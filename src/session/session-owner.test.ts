@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { until } from '../../test/rig/cli/until.ts';
 import { openSessionPlace } from '../../test/rig/session-place.ts';
 import { createLoop } from '../owner/create-loop.ts';
 import { readLoopOf } from '../store/read-loop.ts';
@@ -92,7 +93,7 @@ describe('a cancel at the same time', () => {
   it('S5.26 ends the loop although its step is in the middle of a check, and the step writes no state again', async () => {
     const { state } = await start('s1', ['sleep 60']);
     const step = endTurn('s1', said(PROMISE));
-    await vi.waitFor(() => expect(readLoopOf(state.loop ?? '')?.owner).not.toBeNull());
+    await until('the owner of the loop', () => readLoopOf(state.loop ?? '')?.owner ?? null, { everyMs: 5 });
     await cancelSession('s1');
     expect((await step).type).toMatch(/^(?:ended|none)$/);
     expect(readLoopOf(state.loop ?? '')?.state.outcome).toMatchObject({ type: 'stopped' });
@@ -111,7 +112,9 @@ describe('a step that is broken off', () => {
     await start('s1', ['echo $$ > pid; mv pid running; test -e fixed || exec sleep 60']);
     expect(leaveSteps()).toBe(false);
     const step = endTurn('s1', said(PROMISE));
-    const pid = await vi.waitFor(() => Number(readFileSync(join(workspace, 'running'), 'utf8')), 10_000);
+    const running = join(workspace, 'running');
+    await until('the check', () => existsSync(running) || null);
+    const pid = Number(readFileSync(running, 'utf8'));
     expect(leaveSteps()).toBe(true);
     await step;
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
+import { inTime } from './cli/until.ts';
 
 /** Another process has the lock of a file until `release` is called or the test ends. */
 export async function heldLock(path: string): Promise<{ readonly release: () => void }> {
@@ -11,8 +12,8 @@ export async function heldLock(path: string): Promise<{ readonly release: () => 
   const release = (): void => void holder.stdin.end('\n');
   onTestFinished(async () => {
     release();
-    await ended;
+    await inTime(`the end of the lock of ${path}`, ended);
   });
-  await once(holder.stdout, 'data');
+  await inTime(`the lock of ${path}`, once(holder.stdout, 'data'));
   return { release };
 }

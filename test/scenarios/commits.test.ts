@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { done, hook, openRepository, ralphCli, remoteOf, status, subjects } from './repository.ts';
 import { openStage, waitFor, type OpenStage, type Stage } from './stage.ts';
 
@@ -318,7 +318,7 @@ describe('an owner that dies', () => {
     hook(stage, 'pre-commit', ': >hooked; exec sleep 60');
     stage.plans('default', `echo 1 >work; ${done}`);
     const ralph = stage.starts(...ralphCli);
-    await vi.waitFor(() => expect(existsSync(stage.path('hooked'))).toBe(true), 10_000);
+    await stage.waitForFile(stage.path('hooked'));
     ralph.signal('SIGKILL');
     await ralph.ended;
     expect(status(stage)).toContain('A  work');

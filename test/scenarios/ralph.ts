@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { StringDecoder } from 'node:string_decoder';
 import { runLoaded } from '../rig/cli/loaded-command.ts';
+import { inTime } from '../rig/cli/until.ts';
 
 /** A running command and its output so far. */
 export class Ralph {
@@ -38,7 +39,7 @@ export class Ralph {
 
   /** Waits for a text in the output; fails if the command ends without it. */
   until(text: string, stream: 'stdout' | 'stderr' = 'stderr'): Promise<void> {
-    return new Promise((resolve, reject) => {
+    const printed = new Promise<void>((resolve, reject) => {
       const check = (): void => {
         if (this[stream].includes(text)) resolve();
         else if (this.hasEnded) {
@@ -48,6 +49,7 @@ export class Ralph {
       this.#changed = check;
       check();
     });
+    return inTime(JSON.stringify(text), printed, () => `${this.stdout}${this.stderr}`);
   }
 }
 

@@ -23,7 +23,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { shareCode } from '../rig/cli/compiled-code.ts';
 import { RiggedDaemon } from '../rig/cli/daemon.ts';
@@ -31,6 +30,7 @@ import { kill } from '../rig/cli/leftovers.ts';
 import { LoopFiles } from '../rig/cli/loop-files.ts';
 import { isLoadedRunning } from '../rig/cli/loaded-command.ts';
 import { RiggedTmux } from '../rig/cli/tmux.ts';
+import { until } from '../rig/cli/until.ts';
 import { Mould } from '../rig/mould.ts';
 import { loaded, started, type Ended, type Place, type Ralph } from './ralph.ts';
 
@@ -213,8 +213,8 @@ export class Stage {
   }
 
   /** Waits until something is true of this stage. */
-  until(what: string, isTrue: () => boolean): Promise<void> {
-    return until(what, isTrue);
+  async until(what: string, isTrue: () => boolean): Promise<void> {
+    await until(what, () => isTrue() || null, { everyMs: 5 });
   }
 
   /** The path of a file in the workspace. */
@@ -278,13 +278,13 @@ export class Stage {
   }
 
   waitForFile(path: string): Promise<void> {
-    return until(path, () => existsSync(path));
+    return this.until(path, () => existsSync(path));
   }
 
   /** Waits until the journal has `count` events of a type. */
   waitForEvents(type: string, count = 1): Promise<void> {
     let known = -1;
-    return until(`${count} × ${type}`, () => {
+    return this.until(`${count} × ${type}`, () => {
       // Parsing it takes time: a waiting test must not slow down what it waits for.
       const size = statSync(this.file('journal.jsonl'), { throwIfNoEntry: false })?.size ?? -1;
       if (size === known) return false;
@@ -309,7 +309,11 @@ export class Stage {
 
   /** Kills all processes of this test, as a crash of the machine would. */
   killAll(): void {
-    for (let pids = this.running; pids.length > 0; pids = this.running) for (const pid of pids) kill(pid);
+    const deadline = performance.now() + 20_000;
+    for (let pids = this.running; pids.length > 0; pids = this.running) {
+      for (const pid of pids) kill(pid);
+      if (performance.now() > deadline) throw new Error(`cannot kill ${pids.map(commandOf).join('; ')}`);
+    }
   }
 
   /** Starts a loop named `it` with the fake agent in the background. */
@@ -357,18 +361,7 @@ export interface JournalEvent extends Record<string, unknown> {
   readonly at: number;
 }
 
-/** Polls, because a file watcher can miss a change while it starts. */
-async function until(what: string, isTrue: () => boolean): Promise<void> {
-  const deadline = performance.now() + TIMEOUT_MS;
-  while (!isTrue()) {
-    if (performance.now() > deadline) throw new Error(`timed out waiting for ${what}`);
-    // oxlint-disable-next-line no-await-in-loop -- polling
-    await sleep(5);
-  }
-}
-
 const MAIN = new URL('../../dist/cli/main.js', import.meta.url).pathname;
-const TIMEOUT_MS = 20_000;
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;

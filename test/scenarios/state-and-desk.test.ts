@@ -375,7 +375,7 @@ describe('a loop of an earlier version, whose state was in the workspace', () =>
 /** Waits until this many of the commands have ended. */
 async function until(commands: readonly Ralph[], count: number): Promise<void> {
   const running = new Set(commands);
-  while (commands.length - running.size < count) {
+  for (let ended = 0; ended < count; ended++) {
     const ends = [...running].map(async (one) => {
       await one.ended;
       return one;

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from './until.ts';
 
 /** A running process that has the rig's marker in its environment. */
 export interface Leftover {
@@ -24,11 +24,17 @@ export function lives(pid: number): boolean {
 
 /** Kills every process with the marker. */
 export async function endLeftovers(marker: string): Promise<void> {
-  for (let left = leftovers(marker); left.length > 0; left = leftovers(marker)) {
+  const seen = (): string =>
+    leftovers(marker)
+      .map(({ pid, command }) => `${pid} ${command}`)
+      .join('\n');
+  // The kernel notifies only the parent.
+  const areGone = (): true | null => {
+    const left = leftovers(marker);
     for (const { pid } of left) kill(pid);
-    // oxlint-disable-next-line no-await-in-loop -- the kernel notifies only the parent
-    await sleep(5);
-  }
+    return left.length === 0 || null;
+  };
+  await until('the end of the processes that were left', areGone, { everyMs: 5, seen });
 }
 
 /** Kills a process, if it has not exited already. */

@@ -25,7 +25,7 @@ import { RecordedLoop } from './recorded-loop.ts';
 import { LoopFiles } from './loop-files.ts';
 import { RiggedTmux } from './tmux.ts';
 import { meet, type Turn } from './turn.ts';
-import { until } from './until.ts';
+import { inTime, until } from './until.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url));
 const FIXTURES = fileURLToPath(new URL('../../fixtures', import.meta.url));
@@ -163,15 +163,10 @@ export class Rig {
   nextTurn(): Promise<Turn> {
     const ready = this.#arrived.shift();
     if (ready !== undefined) return Promise.resolve(ready);
-    return new Promise((resolve, reject) => {
-      const deadline = setTimeout(() => {
-        reject(new Error(`timed out waiting for a turn\n${this.#said()}`));
-      }, 20_000);
-      this.#expected.push((turn) => {
-        clearTimeout(deadline);
-        resolve(turn);
-      });
+    const next = new Promise<Turn>((resolve) => {
+      this.#expected.push(resolve);
     });
+    return inTime('a turn', next, () => this.#said());
   }
 
   /** Number of turns of the remote-controlled agent so far. */

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import { inTime, until } from './until.ts';
 
 /** One turn of the remote-controlled agent (`test/fixtures/remote-agent.mjs`): a process that the test commands. */
 export class Turn {
@@ -13,7 +14,6 @@ export class Turn {
   readonly #socket: Socket;
   readonly #answers = new Map<number, Answer>();
   readonly #heard: string[] = [];
-  readonly #listeners = new Set<() => void>();
   #count = 0;
 
   constructor(socket: Socket, hello: Hello, lines: AsyncIterable<string>) {
@@ -33,12 +33,8 @@ export class Turn {
 
   /** Waits until it receives a signal. */
   async hears(signal: string): Promise<void> {
-    while (!this.#heard.includes(signal)) {
-      // oxlint-disable-next-line no-await-in-loop -- another signal may come first
-      await new Promise<void>((resolve) => {
-        this.#listeners.add(resolve);
-      });
-    }
+    const isHeard = (): true | null => this.#heard.includes(signal) || null;
+    await until(`${signal} at the agent`, isHeard, { everyMs: 5, seen: () => this.#heard.join() });
   }
 
   prints(text: string): Promise<unknown> {
@@ -78,19 +74,22 @@ export class Turn {
 
   async exits(code: number): Promise<void> {
     void this.#tell('exit', { code });
-    await this.gone;
+    await inTime('the exit of the agent', this.gone);
   }
 
   async diesBy(signal: NodeJS.Signals): Promise<void> {
     void this.#tell('kill', { signal });
-    await this.gone;
+    await inTime('the death of the agent', this.gone);
   }
 
   #tell(deed: string, more: object): Promise<unknown> {
     const id = ++this.#count;
-    const answer = new Promise<unknown>((resolve, reject) => {
-      this.#answers.set(id, { resolve, reject });
-    });
+    const answer = inTime(
+      `the answer of the agent to ${deed}`,
+      new Promise<unknown>((resolve, reject) => {
+        this.#answers.set(id, { resolve, reject });
+      }),
+    );
     // A caller that does not await the answer must not get an unhandled rejection.
     answer.catch(() => {});
     this.#socket.write(`${JSON.stringify({ id, deed, ...more })}\n`);
@@ -110,8 +109,6 @@ export class Turn {
   #take(message: Message): void {
     if ('heard' in message) {
       this.#heard.push(message.heard);
-      for (const listener of this.#listeners) listener();
-      this.#listeners.clear();
       return;
     }
     this.#answers.get(message.id)?.resolve(message.answer);
@@ -123,9 +120,12 @@ export class Turn {
 export async function meet(socket: Socket): Promise<Turn> {
   socket.on('error', () => {});
   const reader = createInterface({ input: socket });
-  const first = await new Promise<string>((resolve) => {
-    reader.once('line', resolve);
-  });
+  const first = await inTime(
+    'the first line of an agent',
+    new Promise<string>((resolve) => {
+      reader.once('line', resolve);
+    }),
+  );
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by our own fixture
   return new Turn(socket, JSON.parse(first) as Hello, reader);
 }

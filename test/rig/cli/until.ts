@@ -1,3 +1,4 @@
+/** The two ways in which tests wait. Both give up after a while, and say what they waited for. */
 import { watch } from 'node:fs';
 
 const TIMEOUT_MS = 20_000;
@@ -8,7 +9,7 @@ const POLL_MS = 50;
  * is lost. The timeout error names what was expected and shows what was there.
  */
 export function until<Found>(what: string, look: () => Found | null, options: Waiting = {}): Promise<Found> {
-  const { folder = null, seen = () => '' } = options;
+  const { folder = null, everyMs = POLL_MS, seen = () => '' } = options;
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void): void => {
       clearInterval(timer);
@@ -25,18 +26,41 @@ export function until<Found>(what: string, look: () => Found | null, options: Wa
       }
     };
     const watcher = folder === null ? null : watchOrNull(folder, check);
-    const timer = setInterval(check, POLL_MS);
+    const timer = setInterval(check, everyMs);
     const deadline = setTimeout(() => {
-      finish(() => reject(new Error(`timed out waiting for ${what}\n${seen()}`)));
+      finish(() => reject(timeoutError(what, seen)));
     }, TIMEOUT_MS);
     check();
   });
 }
 
+/** Waits for something that is announced: an event, an answer. */
+export async function inTime<Result>(
+  what: string,
+  announced: Promise<Result>,
+  seen: () => string = () => '',
+): Promise<Result> {
+  let deadline: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    deadline = setTimeout(() => reject(timeoutError(what, seen)), TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([announced, late]);
+  } finally {
+    clearTimeout(deadline);
+  }
+}
+
 interface Waiting {
   readonly folder?: string;
+  /** How often it looks, by default every 50 ms. */
+  readonly everyMs?: number;
   /** What to show in the timeout error. */
   readonly seen?: () => string;
+}
+
+function timeoutError(what: string, seen: () => string): Error {
+  return new Error(`timed out waiting for ${what}\n${seen()}`);
 }
 
 function watchOrNull(folder: string, check: () => void): { close: () => void } | null {
