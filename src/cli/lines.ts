@@ -11,6 +11,7 @@ import type { LoopReport } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
+import { nearedText } from '../store/limit-use.ts';
 import { brief } from './brief.ts';
 import { childLine, childrenTimeoutLine, childrenWaitLines } from './child-lines.ts';
 import { examinedLines, limitChangeText, protectedRejection, restoredLines } from './evidence-lines.ts';
@@ -103,6 +104,8 @@ export function linesFor(
       const until = clockTime(state.turn.sharedLimit?.until ?? event.resetsAt, event.at);
       return [`another loop of this account hit the usage limit (${event.message}), waiting until ${until}`];
     }
+    case 'limit.neared':
+      return [`${nearedText(event)}; raise it with: ralph set ${state.name} ${SET_KEYS[event.limit]}=…`];
     case 'question.asked':
       return questionLines(event, state);
     case 'run.planned':
@@ -118,6 +121,9 @@ export function linesFor(
       return [];
   }
 }
+
+/** What `ralph set` calls the limits. */
+const SET_KEYS = { costUsd: 'max-cost', tokens: 'max-tokens', timeMs: 'max-time' } as const;
 
 /** The question, how to answer it, and what happens without an answer. */
 function questionLines(

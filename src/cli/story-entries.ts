@@ -147,6 +147,7 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
     case 'commit.made':
     case 'checkpoint.taken':
     case 'limit.shared':
+    case 'limit.neared':
     case 'child.started':
     case 'question.asked':
     case 'child.ended':

@@ -298,6 +298,7 @@ export class Engine implements Driver {
         return;
       }
       case 'wait':
+      case 'alarm':
         if (await task.sleep(clock)) this.append({ type: 'timer.fired', key: effect.key });
         return;
       case 'children':
@@ -373,6 +374,7 @@ function needsSync(effect: Effect, now: number): boolean {
     case 'run':
     case 'changes':
     case 'checkpoint':
+    case 'alarm':
       return false;
   }
 }

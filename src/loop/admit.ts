@@ -76,6 +76,8 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
     }
     case 'checkpoint.taken':
       return wants(`checkpoint:${event.iteration}`) !== undefined;
+    case 'limit.neared':
+      return decided(`neared:${event.limit}`);
     case 'limit.shared': {
       const wanted = decide(state).find((effect) => effect.type === 'run');
       return openRun(state) === null && wanted?.respectsSharedLimit === true && event.resetsAt > event.at;

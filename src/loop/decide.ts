@@ -32,6 +32,7 @@
  *   L15 While a question is open, no work run starts. Only a person's answer closes it, or its default once that is due.
  *   L16 An iteration makes no progress if its run changed no file and no check had a new result; what checks and commits
  *       write does not count.
+ *   L17 The loop says when 80 % of a limit of cost, tokens or time is used: also while a run is open, and once per limit.
  */
 import { claimingMarkers, neededEvidence, openClaim } from './claim.ts';
 import { isCommit } from './words.ts';
@@ -52,6 +53,7 @@ import {
 } from './limits.ts';
 import type { Outcome } from './outcome.ts';
 import { mayHaveChanged, needsLook, stuck } from './progress.ts';
+import { withNotices } from './limit-notices.ts';
 import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
 import type { PromptPlan } from './prompt.ts';
 import { awaitAnswer } from './questions.ts';
@@ -74,10 +76,10 @@ const answers = new WeakMap<LoopState, readonly Effect[]>();
 function wantedEffects(state: LoopState): readonly Effect[] {
   if (!state.created || state.outcome !== null) return [];
   const open = openRun(state);
-  // While a run is open, nothing but that run may be wanted; if the run is not wanted either, the driver ends it.
+  // While a run is open, no other step may be wanted; if the run is not wanted either, the driver ends it.
   const wanted = nextStep(state).filter(({ key }) => open === null || key === `run:${open.id}`);
   const { stop } = state.control;
-  if (stop === null) return wanted;
+  if (stop === null) return withNotices(state, wanted);
   const finishing = stop.now ? [] : wanted.filter(({ key }) => stop.finishing.includes(key));
   if (finishing.length > 0 || open !== null) return finishing;
   return end(
@@ -208,7 +210,7 @@ function judgeClaim(state: LoopState): Effects | undefined {
   const run = turn.run?.id ?? null;
   const passed = checksPassed(state);
   if (claim === null) {
-    const byChecks = run !== null && passed ? CLAIM_BY_CHECKS : null;
+    const byChecks = run !== null && passed ? ({ by: 'checks', text: 'every check passed' } as const) : null;
     const made = until === 'checks' ? byChecks : openClaim(state);
     return made === null
       ? undefined
@@ -232,8 +234,6 @@ function judgeClaim(state: LoopState): Effects | undefined {
   }
   return record(key, { ...rejected, failed }, claimingMarkers(state));
 }
-
-const CLAIM_BY_CHECKS = { by: 'checks', text: 'every check passed' } as const;
 
 /** Commits the work of an iteration whose checks passed, with a message by the agent or a plain one. */
 function commit(state: LoopState): Effects | undefined {

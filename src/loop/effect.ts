@@ -74,6 +74,8 @@ type EffectBody =
   | { readonly type: 'checkpoint'; readonly iteration: number; readonly fingerprint: boolean }
   /** Sleep; results in `timer.fired`. Null if only a control can end the wait. */
   | { readonly type: 'wait'; readonly until: number | null; readonly why: WaitReason }
+  /** The same, beside whatever else is wanted. */
+  | { readonly type: 'alarm'; readonly until: number }
   /** Watch these child loops until they end or time out; results in `child.ended` or `timer.fired`. */
   | {
       readonly type: 'children';

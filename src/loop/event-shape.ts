@@ -14,6 +14,7 @@ import {
   type RunClass,
   type RunEnding,
 } from './event.ts';
+import { NEARED_LIMITS } from './limit-notices.ts';
 import type { Outcome } from './outcome.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
 import {
@@ -268,6 +269,7 @@ const EVENT = variant('type', {
   'commit.made': fields({ iteration, commit: nullable(string), done: strings, error }),
   'checkpoint.taken': fields({ iteration, ref: nullable(string), error, fingerprint: optional(string) }),
   'limit.shared': fields({ resetsAt: moment, message: string, jitter: number }),
+  'limit.neared': fields({ limit: oneOf(NEARED_LIMITS), used: number, of: number }),
   'timer.fired': fields({ key: string }),
   'child.started': fields({ child: string, run: optional(string), record: optional(flag) }),
   'child.ended': fields({

@@ -1,8 +1,11 @@
 import type { Claim, NearMiss, Phase } from './completion.ts';
 import type { Outcome, Signal, StopCause } from './outcome.ts';
 import type { PlanProbe } from './plan.ts';
-import type { LimitsPolicy, Policy } from './policy.ts';
+import type { LimitsPolicy, NearedLimit, Policy } from './policy.ts';
 import type { Question } from './questions.ts';
+import type { Receipt, StrayProcess } from './receipt.ts';
+
+export type { Receipt, StrayProcess };
 
 /**
  * What has happened, in the past tense. The journal is a list of events and the only source of truth. The driver sets
@@ -124,7 +127,12 @@ export type Happening =
       readonly message: string;
       readonly jitter: number;
     }
-  /** A wait is over. */
+  /**
+   * Most of a limit is used: in dollars, tokens or milliseconds of active time. `used` includes what is assumed for runs of
+   * unknown usage.
+   */
+  | { readonly type: 'limit.neared'; readonly limit: NearedLimit; readonly used: number; readonly of: number }
+  /** A wait is over, or an alarm has gone off. */
   | { readonly type: 'timer.fired'; readonly key: string }
   /** A run or a check of this loop started a child loop; older journals do not say which. */
   | {
@@ -225,19 +233,6 @@ export interface Changes {
 
 /** What a run is for: the iteration's work, or a commit message for it. */
 export type Purpose = 'work' | 'commit-message';
-
-/** Identifies a process after a crash; all fields must match. */
-export interface Receipt {
-  readonly pid: number;
-  readonly startTime: string;
-  readonly bootId: string;
-  readonly pidNamespace: string;
-}
-
-export interface StrayProcess {
-  readonly pid: number;
-  readonly command: string;
-}
 
 export interface OutputSnapshot {
   readonly offset: number;

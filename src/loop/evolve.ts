@@ -12,6 +12,7 @@ import { DEFAULT_POLICY } from './default-policy.ts';
 import { evidenceFeedback } from './evidence.ts';
 import type { CheckResult, Happening, LoopEvent, OutputSnapshot } from './event.ts';
 import { failureText } from './failure.ts';
+import { NOTHING_NOTICED, TIME_ALARM } from './limit-notices.ts';
 import { addRun, addTokens, NOTHING_SPENT, spread } from './limits.ts';
 import { missedClaim } from './near-miss.ts';
 import type { Check, Policy } from './policy.ts';
@@ -124,7 +125,11 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       const until = now + spread(event.resetsAt - now, event.jitter);
       return inTurn({ sharedLimit: { until, resetsAt: event.resetsAt, message: event.message } });
     }
+    case 'limit.neared':
+      return { ...state, noticed: { ...state.noticed, [event.limit]: event.of } };
     case 'timer.fired':
+      // It only lets the time pass.
+      if (event.key === TIME_ALARM) return state;
       if (event.key === 'children') return { ...state, turn: { ...turn, childrenTimedOut: true } };
       if (event.key.startsWith('answer:')) return answerByDefault(state, event.key);
       return turn.run === null ? inTurn({ sharedLimit: null }) : closeTurn(state, turn.run);
@@ -377,5 +382,6 @@ export const INITIAL: LoopState = {
   endedChildren: [],
   questions: [],
   messages: { shown: null, probed: null, asked: null },
+  noticed: NOTHING_NOTICED,
   everStarted: false,
 };

@@ -159,6 +159,9 @@ export interface LimitsPolicy {
   readonly stopRunning: boolean;
 }
 
+/** The limits of which the loop says that they are nearly reached. */
+export type NearedLimit = 'costUsd' | 'tokens' | 'timeMs';
+
 export interface TimeoutsPolicy {
   readonly runMs: number | null;
   readonly inactivityMs: number | null;

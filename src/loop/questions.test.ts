@@ -93,7 +93,7 @@ describe('an open question', () => {
 
   it('does not outlast the time limit of the loop, and stays open when the loop is resumed', () => {
     const state = play(created({ timeMs: 10_000 }), asked({ default: 'SQLite', timeoutMs: 60_000 }));
-    expect(decide(state)).toMatchObject([{ type: 'wait', until: START + 10_000 }]);
+    expect(decide(state)).toMatchObject([{ type: 'wait', until: START + 10_000 }, { type: 'alarm' }]);
     const over = evolve(state, { type: 'timer.fired', key: 'answer:MSG-1', at: START + 10_000 });
     expect(decide(over)).toMatchObject([
       { event: { type: 'loop.ended', outcome: { type: 'time-exhausted' } } },

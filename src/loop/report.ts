@@ -259,6 +259,7 @@ function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopRep
     case 'changes.found':
     case 'checkpoint.taken':
     case 'limit.shared':
+    case 'limit.neared':
     case 'timer.fired':
       return before;
     case 'child.started':

@@ -15,7 +15,7 @@ import type {
   Tokens,
 } from './event.ts';
 import type { Outcome, Signal, StopCause } from './outcome.ts';
-import type { FailAction, Policy } from './policy.ts';
+import type { FailAction, NearedLimit, Policy } from './policy.ts';
 import type { OpenQuestion } from './questions.ts';
 
 /**
@@ -61,6 +61,8 @@ export interface LoopState {
   /** Questions that have no answer yet, oldest first. */
   readonly questions: readonly OpenQuestion[];
   readonly messages: MessageMarks;
+  /** The limits that were said to be nearly reached, as they were then; null if that was not said yet. */
+  readonly noticed: Readonly<Record<NearedLimit, number | null>>;
   /** Whether an agent process has ever started. */
   readonly everStarted: boolean;
 }

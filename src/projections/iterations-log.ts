@@ -8,6 +8,7 @@ import type { Knowledge, LoopReport } from '../loop/report.ts';
 import { duration, localTime } from '../journal/times.ts';
 import type { GrowingFile } from './growing-file.ts';
 import { ofLimit } from '../loop/counted.ts';
+import { nearedText } from '../store/limit-use.ts';
 
 /** `iterations.log`: document 003's log, a line or two per event. */
 export class IterationsLog {
@@ -91,6 +92,8 @@ function entries(event: LoopEvent, state: LoopState, report: LoopReport): readon
       return event.control.type === 'signal' && state.control.paused
         ? [`[PAUSE] loop paused reason=${event.control.signal.toLowerCase()}`]
         : [];
+    case 'limit.neared':
+      return [`[NOTICE] iteration ${state.iteration} ${nearedText(event)}`];
     case 'loop.ended':
       return [
         `[DONE] loop complete after ${state.iteration} iterations reason=${reason(event.outcome, state)}`,

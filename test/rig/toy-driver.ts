@@ -143,8 +143,8 @@ export class ToyDriver {
         const moved = wanted.find(
           (other) =>
             other.key === key &&
-            other.type === 'wait' &&
-            effect.type === 'wait' &&
+            (other.type === 'wait' || other.type === 'alarm') &&
+            'until' in effect &&
             other.until !== effect.until,
         );
         if (!keys.has(key) || moved !== undefined) this.#tasks.delete(key);
@@ -215,6 +215,7 @@ export class ToyDriver {
           this.append({ type: 'checkpoint.taken', iteration: effect.iteration, ...taken });
         });
       case 'wait':
+      case 'alarm':
         return later(Math.max(0, (effect.until ?? Infinity) - this.#world.clock), () =>
           this.append({ type: 'timer.fired', key: effect.key }),
         );

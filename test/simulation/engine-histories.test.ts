@@ -12,7 +12,7 @@ const FEWER = Math.ceil(HISTORIES / 2);
 
 const ENDINGS = ['exited', 'interrupted', 'not-started', 'wall', 'inactivity', 'output', 'total'];
 
-it(`keeps L1 to L16 and E1 to E7 in ${FEWER} histories with the engine`, { timeout: 600_000 }, async () => {
+it(`keeps L1 to L17 and E1 to E7 in ${FEWER} histories with the engine`, { timeout: 600_000 }, async () => {
   // A paused loop has not ended.
   const unseen = new Set([...Object.keys(EXIT_CODES).filter((rest) => rest !== 'paused'), ...ENDINGS]);
   let restarts = 0;
@@ -37,7 +37,7 @@ it(`keeps L1 to L16 and E1 to E7 in ${FEWER} histories with the engine`, { timeo
 });
 
 it(
-  'keeps L1 to L16 and E1 to E6 when the engine crashes once before or after any event of a history',
+  'keeps L1 to L17 and E1 to E6 when the engine crashes once before or after any event of a history',
   { timeout: 600_000 },
   async () => {
     let crashes = 0;

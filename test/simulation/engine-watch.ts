@@ -62,7 +62,7 @@ export class EngineWatch implements Observer {
     if (before.policy !== after.policy) this.#knowsSince = event.at;
     if (event.type === 'run.ended') this.#runEnded(before, event);
     if (event.type === 'timer.fired') this.#timerFired(before, event);
-    const isUnwanted = openRun(after) !== null && decide(after).length === 0;
+    const isUnwanted = openRun(after) !== null && decide(after).every(({ type }) => type !== 'run');
     this.#unwantedSince = isUnwanted ? (this.#unwantedSince ?? event.at) : null;
     this.#notify(event);
   }

@@ -5,7 +5,7 @@ import { scenario } from './scenario.ts';
 import { simulate } from './simulate.ts';
 
 it(
-  'keeps L1 to L16 when the driver crashes once before or after any event of a history',
+  'keeps L1 to L17 when the driver crashes once before or after any event of a history',
   { timeout: 120_000 },
   () => {
     let crashes = 0;

@@ -10,6 +10,7 @@ import { ChildBooks } from './child-books.ts';
 import { ClaimBooks } from './claim-books.ts';
 import { backoff, changesIn, isReached, MAX_WAIT_MS, must, outageDelay, readBack, same } from './plain.ts';
 import { ProgressBooks } from './progress-books.ts';
+import { isBeside, NoticeBooks } from './notice-books.ts';
 import { QuestionBooks } from './question-books.ts';
 import { SpendBooks } from './spend-books.ts';
 
@@ -52,6 +53,7 @@ export class Oracle implements Observer {
   #unchecked = false;
   readonly #questions = new QuestionBooks();
   readonly #progress: ProgressBooks;
+  readonly #notices = new NoticeBooks();
   #asked = 0;
 
   constructor(world: FakeWorld) {
@@ -65,11 +67,11 @@ export class Oracle implements Observer {
     if (state.outcome !== null) must(wanted.length === 0, 'L2', 'an effect is wanted after the end');
     else if (open !== null)
       must(
-        wanted.every(({ key }) => key === `run:${open.id}`),
+        wanted.every((effect) => effect.key === `run:${open.id}` || isBeside(effect)),
         'L4',
         `another effect is wanted while run ${open.id} is open`,
       );
-    else if (state.created) must(wanted.length > 0, 'L10', 'no effect is wanted and none is in flight');
+    else if (state.created) must(!wanted.every(isBeside), 'L10', 'no effect is wanted and none is in flight');
     if (this.#asked++ % 8 === 0)
       must(same(decide(state), wanted), 'L11', 'the same state gives other effects');
   }
@@ -124,6 +126,7 @@ export class Oracle implements Observer {
 
   #book(before: LoopState, event: LoopEvent, after: LoopState): void {
     const { limits } = before.policy;
+    this.#notices.book(before, event, after, this.#spending);
     switch (event.type) {
       case 'iteration.started':
         must(event.iteration === ++this.#iterations, 'L1', `not iteration ${this.#iterations}`);
@@ -223,6 +226,7 @@ export class Oracle implements Observer {
         return;
       case 'loop.created':
       case 'owner.left':
+      case 'limit.neared':
         return;
       case 'owner.changed':
         this.#signals = 0;

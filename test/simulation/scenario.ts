@@ -184,7 +184,7 @@ export const policyOf = (names: readonly PresetName[]): fc.Arbitrary<Policy> =>
       commands: fc.integer({ min: 0, max: 2 }),
       until: fc.constantFrom('both', 'checks', 'claim'),
       costUsd: fc.constantFrom(null, null, 0.1, 0.5),
-      tokens: fc.constantFrom(null, null, 150),
+      tokens: fc.constantFrom(null, null, 150, 240),
       timeMs: fc.constantFrom(null, null, 5000, 200_000),
       failures: fc.constantFrom(null, 2, 5),
       unchanged: fc.constantFrom(null, { nudge: 1, end: 2 }, { nudge: 3, end: 5 }),

@@ -1,0 +1,56 @@
+/**
+ * What a person should know before a limit ends the loop. It is told once: `noticed` remembers it, also when the loop is
+ * resumed. A limit that was raised meanwhile is told of again.
+ */
+import { charged } from './charge.ts';
+import type { Effect } from './effect.ts';
+import { spentSoFar } from './limits.ts';
+import type { NearedLimit } from './policy.ts';
+import type { LoopState } from './state.ts';
+
+/** The steps that are wanted, with the notices that are due beside them; a loop that rests uses no time. */
+export function withNotices(state: LoopState, steps: readonly Effect[]): readonly Effect[] {
+  const isActive = steps.some(({ type }) => type !== 'rest');
+  return [...limitNotices(state), ...steps, ...(isActive ? timeAlarm(state) : [])];
+}
+
+/** Decisions to say that 80 % of a limit is used. */
+function limitNotices(state: LoopState): readonly Effect[] {
+  return NEARED_LIMITS.flatMap((limit): readonly Effect[] => {
+    const of = state.policy.limits[limit];
+    if (of === null || isTold(state, limit, of)) return [];
+    const used = usedOf(state, limit);
+    // A limit that is reached ends the loop, and its end says so. Floating-point sums can fall short.
+    if (used === null || used + 1e-9 < of * NEAR || used + 1e-9 >= of) return [];
+    const event = { type: 'limit.neared', limit, used, of } as const;
+    return [{ type: 'record', key: `neared:${limit}`, event, moveAside: [] }];
+  });
+}
+
+/** Lets the loop know when 80 % of its time is used, since nothing else may happen in a long run or wait. */
+function timeAlarm(state: LoopState): readonly Effect[] {
+  const of = state.policy.limits.timeMs;
+  if (of === null || isTold(state, 'timeMs', of)) return [];
+  const until = Math.ceil(state.now + of * NEAR - state.activeMs);
+  return until <= state.now ? [] : [{ type: 'alarm', key: TIME_ALARM, until }];
+}
+
+export const TIME_ALARM = 'alarm:timeMs';
+
+/** Before the first notice. */
+export const NOTHING_NOTICED: LoopState['noticed'] = { costUsd: null, tokens: null, timeMs: null };
+
+export const NEARED_LIMITS: readonly NearedLimit[] = ['costUsd', 'tokens', 'timeMs'];
+
+const NEAR = 0.8;
+
+function isTold({ noticed }: LoopState, limit: NearedLimit, of: number): boolean {
+  const told = noticed[limit];
+  return told !== null && of <= told;
+}
+
+function usedOf(state: LoopState, limit: NearedLimit): number | null {
+  if (limit === 'timeMs') return state.activeMs;
+  const { sum, isUnknown } = charged(state, limit === 'costUsd' ? 'usd' : 'tokens', spentSoFar(state));
+  return isUnknown ? null : sum;
+}
