@@ -97,6 +97,89 @@ describe('the files that a check runs', () => {
   });
 });
 
+describe('the code that a script of a check loads', () => {
+  const lib = { 'lib.sh': '', 'tools/lib.sh': '', 'tools/more.sh': '', '../top.sh': '' };
+  const script = async (command: string, name: string, text: string, more = {}) => {
+    const { files } = await found({ ...lib, [name]: text, ...more }, command);
+    return files.filter((file) => file !== name);
+  };
+
+  it.each([
+    ['. ./lib.sh', ['lib.sh', 'tools/lib.sh']],
+    ['set -e; source lib.sh --fast # load', ['lib.sh', 'tools/lib.sh']],
+    ['[ -f more.sh ] && . "more.sh" || exit 1', ['tools/more.sh']],
+    ['if true; then . ./more.sh; fi', ['tools/more.sh']],
+    ['. "$(dirname "$0")/more.sh"', ['tools/more.sh']],
+    ['. "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/more.sh"', ['tools/more.sh']],
+    ['. `dirname $0`/../../top.sh', ['../top.sh']],
+    ["source '$DIR'/more.sh", ['tools/more.sh']],
+    ['. "$1"', []],
+    ['# . ./lib.sh', []],
+    ['echo "it is" . ./lib.sh', []],
+    ['. /lib.sh; . ./gone.sh', []],
+  ])('%s', async (line, files) => {
+    for (const command of [
+      'tools/check',
+      'timeout -k 5 60 ./tools/check',
+      'bash -e tools/check',
+      '. tools/check',
+    ])
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await script(command, 'tools/check', `echo "don't"\n${line}\n`)).toEqual(files);
+  });
+
+  it.each([
+    ["import { a } from './a.js';", ['tools/a.js']],
+    ["import './b';", ['tools/b.ts']],
+    ["export * from '../lib';", ['lib/index.js']],
+    ["const a = require( './a' );", ['tools/a.js']],
+    ['await import("./data.json")', ['tools/data.json']],
+    ["import c from './c.js';", ['tools/c.ts']],
+    ["import vitest from 'vitest'; import x from './x.js'; require('../package.json')", []],
+  ])('%s', async (line, files) => {
+    const more = { 'tools/a.js': '', 'tools/b.ts': '', 'tools/c.ts': '', 'tools/data.json': '' };
+    const also = { ...more, 'lib/index.js': '', 'package.json': '{}' };
+    expect(await script('node --no-warnings tools/check.mjs', 'tools/check.mjs', line, also)).toEqual(files);
+    const text = `#!/usr/bin/env -S node --no-warnings\n${line}`;
+    expect(await script('CI=1 tools/check', 'tools/check', text, also)).toEqual(files);
+  });
+
+  it.each([
+    ['import helpers, os, a.b as ab', ['tools/a/b.py', 'tools/helpers.py']],
+    ['  from pack import thing', ['tools/pack/__init__.py']],
+    ['from .helpers import *', ['tools/helpers.py']],
+    ['important = helpers', []],
+  ])('%s', async (line, files) => {
+    const more = {
+      'tools/helpers.py': '',
+      'tools/a/b.py': '',
+      'tools/pack/__init__.py': '',
+      'helpers.py': '',
+    };
+    expect(await script('python3 -u tools/check.py', 'tools/check.py', line, more)).toEqual(files);
+  });
+
+  it('is that of scripts in package.json and in recipes, of one level, and never of a test', async () => {
+    const start = {
+      ...lib,
+      Makefile: 'x:\n\tsh tools/check.sh\n',
+      'package.json': pack({ test: 'node run.mjs && sh test/run.sh' }),
+      'run.mjs': "import './one.js';",
+      'one.js': "import './two.js';",
+      'two.js': '',
+      'test/run.sh': '. ./lib.sh',
+      'tools/check.sh': '. ./more.sh',
+    };
+    expect((await found(start, 'npm test')).files).toEqual(['one.js', 'run.mjs', 'test/run.sh']);
+    expect((await found(start, 'make x')).files).toEqual(['Makefile', 'tools/check.sh', 'tools/more.sh']);
+  });
+
+  it('is not that of a file that a check only passes on', async () => {
+    const start = { 'a.js': "import './b.js';", 'b.js': '' };
+    expect((await found(start, 'eslint a.js')).files).toEqual(['a.js']);
+  });
+});
+
 describe('a test by convention', () => {
   it.each([
     'test/a.sh',

@@ -1,10 +1,13 @@
 /**
  * The files that a check runs, as far as its command says: paths in it, the scripts of package.json that it names and the
- * paths in them, and the Makefile with the recipes of its targets. What a script does inside is not known.
+ * paths in them, and the Makefile with the recipes of its targets. Of a script, the code that it loads; what else it does is not
+ * known.
  */
 import { isRecord } from '../loop/shape.ts';
+import { languageIn, languageOf, SHELL, type Language } from './loaded-code.ts';
 import { recipesIn } from './makefile.ts';
 import { simpleCommands } from './shell-words.ts';
+import { isTestFile } from './test-files.ts';
 
 /** The files at the loop's start; paths are relative to the workspace and may begin with `../`. */
 export interface StartFiles {
@@ -24,6 +27,7 @@ export async function checkFiles(commands: readonly string[], start: StartFiles)
   const search = new Search(start);
   // oxlint-disable-next-line no-await-in-loop -- few, and each may read a file
   for (const command of commands) await search.command(command, '', 0);
+  await search.addLoadedCode();
   return search;
 }
 
@@ -35,6 +39,8 @@ class Search implements CheckFiles {
   readonly scripts = new Map<string, Set<string>>();
   readonly #start: StartFiles;
   readonly #seen = new Set<string>();
+  /** The scripts that run: the folder in which they do, and the language if a program says so. */
+  readonly #run = new Map<string, { readonly folder: string; readonly language: Language | null }>();
 
   constructor(start: StartFiles) {
     this.#start = start;
@@ -47,6 +53,7 @@ class Search implements CheckFiles {
     for (const words of simpleCommands(line)) {
       const [program = '', ...args] = words.slice(words.findIndex((word) => !/^(?:\w+=|!$)/.test(word)));
       if (!isReader(program, args)) this.#addPaths(words, folder);
+      this.#noteScript([program, ...args], folder);
       if (program === 'cd') folder = joined(folder, args[0] ?? '');
       else if (RUNNERS.has(program) || args.includes('--run'))
         // oxlint-disable-next-line no-await-in-loop -- in the order of the line
@@ -64,6 +71,31 @@ class Search implements CheckFiles {
       const path = joined(folder, value);
       // Of package.json only scripts count.
       if (path !== '' && !path.endsWith('package.json') && this.#start.has(path)) this.files.add(path);
+    }
+  }
+
+  /** Notes the script that a command runs: the program itself, or the first file after a program that runs scripts. */
+  #noteScript(words: readonly string[], folder: string): void {
+    const isThere = (word: string): boolean => this.#start.has(joined(folder, word));
+    const own = WRAPPERS.has(words[0] ?? '')
+      ? words.slice(words.findIndex((word, at) => at > 0 && (languageOf(word) !== null || isThere(word))))
+      : words;
+    const language = languageOf(own[0] ?? '');
+    const script = language === null ? own[0] : own.slice(1).find(isThere);
+    const path = script === undefined ? '' : joined(folder, script);
+    // What a test imports is the work.
+    if (path !== '' && this.#start.has(path) && !isTestFile(path)) this.#run.set(path, { folder, language });
+  }
+
+  /** Adds what the noted scripts load. */
+  async addLoadedCode(): Promise<void> {
+    for (const [script, { folder, language: named }] of this.#run) {
+      // oxlint-disable-next-line no-await-in-loop -- few
+      const text = (await this.#start.read(script))?.slice(0, MAX_SCRIPT) ?? '';
+      const { loads, usesCurrentFolder } = languageIn(text) ?? named ?? SHELL;
+      const folders = [folderOf(script), ...(usesCurrentFolder === true ? [folder] : [])];
+      const paths = loads(text);
+      for (const from of folders) this.#addPaths(paths, from);
     }
   }
 
@@ -107,6 +139,12 @@ class Search implements CheckFiles {
     return null;
   }
 }
+
+/** Code is loaded at the beginning of a script. */
+const MAX_SCRIPT = 256 * 1024;
+
+/** Programs that run another one. */
+const WRAPPERS: ReadonlySet<string> = new Set('timeout time nice env exec command sudo xvfb-run'.split(' '));
 
 const MAX_FOLDERS = 10;
 const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];

@@ -106,6 +106,23 @@ describe('an agent that changes what verifies its work', () => {
     expect(stderr).toContain(warning('package.json (scripts.test)'));
   });
 
+  it('is reported for the code that a script of a check loads, and not for what a test or that code loads', async () => {
+    const stage = stageWith({
+      'tools/check.sh': '#!/bin/sh\nset -e\n. "$(dirname "$0")/lib.sh"\nverify\n',
+      'tools/lib.sh': 'verify() { node tools/verify.js; }\n. ./tools/deep.sh\n',
+      'tools/deep.sh': ':\n',
+      'tools/verify.js': 'process.exit(1);\n',
+      'test/a.test.js': "require('../src/main.js');\n",
+      'src/main.js': 'old\n',
+    });
+    stage.plans(1, `for f in tools/*.sh tools/*.js src/main.js; do echo '' >> $f; done`);
+    stage.plans(2, `echo 'verify() { :; }' > tools/lib.sh; ${DONE}`);
+    const { code, stderr } = await stage.run('-p', 'work', '--check', 'tools/check.sh');
+    expect(code).toBe(0);
+    expect(stderr).toContain(warning('tools/check.sh, tools/lib.sh'));
+    expect(stage.given(2, 'stdin')).toContain('\n- tools/lib.sh: changed, used by a check\n');
+  });
+
   it('is found out whatever it tells git, and names cannot play with a terminal', async () => {
     const evil = 'test/\u001B[31mred\u202Etxt.js';
     const stage = stageWith({ 'check.sh': CHECK, [evil]: 'old\n', '.gitattributes': '' });
