@@ -9,8 +9,23 @@ import { codeOf } from '../files/files.ts';
  */
 export function refuseFullDisk(own: string, work: string): void {
   refuseFailedWrite(own);
-  if (hasNoSpace(work))
-    throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path: work });
+  if (hasNoSpace(work)) throw noSpace(work);
+}
+
+/**
+ * Throws the same error if git, which worked in a folder and failed, has reported a full disk. It removes what it could not
+ * complete, so there may be some space left by now.
+ */
+export function refuseReportedFullDisk(report: string, work: string): void {
+  if (NO_SPACE.test(report) || hasNoSpace(work)) throw noSpace(work);
+}
+
+/** A message of git itself, in its output or in an error that quotes it; not one of a hook or of the remote. */
+const NO_SPACE =
+  /(?:^|; |failed: )(?:fatal|error): [^;\n]*: (?:No space left on device|Disk quota exceeded)\s*(?:$|;)/m;
+
+function noSpace(path: string): Error {
+  return Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path });
 }
 
 function refuseFailedWrite(folder: string): void {

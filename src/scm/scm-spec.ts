@@ -2,6 +2,7 @@ import type { Agent } from '../agents/agent.ts';
 import { GitError, nonInteractiveEnv, type Repository } from '../git/git.ts';
 import { problemWith } from '../git/state.ts';
 import type { Policy } from '../loop/policy.ts';
+import { refuseReportedFullDisk } from '../process/full-disk.ts';
 import { checkMarker, runEnvironment, type StartedLoop } from '../store/run-environment.ts';
 import { treeOf } from '../store/spec.ts';
 import type { ScmProgram } from './program.ts';
@@ -28,9 +29,13 @@ export function taskRepository(loop: ScmSpec, { command }: ScmProgram, iteration
   return { command, folder: treeOf(loop.spec), env, maxFileBytes: checkpointMaxFile };
 }
 
-/** Prefers a problem with the repository to the message of the command that failed because of it. */
+/**
+ * Prefers a problem with the repository to the message of the command that failed because of it. A full disk is no problem of the
+ * commit: its error is thrown, and ends the loop.
+ */
 export async function explainGitError(error: unknown, repository: Repository): Promise<string> {
   if (!(error instanceof GitError)) throw error;
+  refuseReportedFullDisk(error.message, repository.folder);
   try {
     return (await problemWith(repository, { isNew: true })) ?? error.message;
   } catch {

@@ -15,6 +15,7 @@ import { mayHaveHooks } from '../git/hooks.ts';
 import { headCommit } from '../git/read-ref.ts';
 import { commitMessage, plainMessage, withoutClaims } from '../loop/commit-message.ts';
 import { isCommit, splitWords } from '../loop/words.ts';
+import { refuseReportedFullDisk } from '../process/full-disk.ts';
 import { howEnded, runLogged } from '../process/logged.ts';
 import { processes } from '../process/process.ts';
 import { gitErrorIn } from '../store/excerpts.ts';
@@ -171,6 +172,7 @@ class ScmTasks {
     if (result === null) return 'interrupted';
     if (result.code === 0) return 'done';
     const reason = gitErrorIn(log, 3);
+    if (program.isGit) refuseReportedFullDisk(reason, treeOf(spec));
     return {
       error: `SCM task "${task}" failed: ${howEnded(result, limits)}${reason === '' ? '' : `: ${reason}`}`,
     };

@@ -1,5 +1,7 @@
 /** The workspace, and mostly the state, is a small file system in a mount namespace that disappears with its last process. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openLoadedStage, type Stage } from './stage.ts';
 import type { Ended } from './ralph.ts';
@@ -99,6 +101,35 @@ describe('a full disk', { tags: ['unshare'] }, () => {
     expect(stage.calls).toBe(2);
   });
 
+  it('ends the loop with exit code 3 at the commit, and resume makes the commit', async () => {
+    const stage = openLoadedStage();
+    const scm = { command: 'git -c user.name=t -c user.email=t@t', tasks: ['commit'] };
+    writeFileSync(`${stage.plan}/settings.json`, JSON.stringify({ scm }));
+    // The file fits, and its copy in the repository does not.
+    stage.plans(1, "head -c 120k /dev/urandom >made; echo '<promise>DONE</promise>'");
+    stage.plans(2, 'echo "Make it"');
+    const { stdout, stderr } = await onSmallDisk(
+      stage,
+      [
+        'rm .git/hooks/*; printf "big\\n.ralph\\n" >.git/info/exclude; head -c 150k /dev/zero >big',
+        'git -c user.name=t -c user.email=t@t commit -q --allow-empty -m begin',
+        'mkdir .ralph; cp "$FAKE_PLAN/settings.json" .ralph/',
+        `$RALPH run -p work -m 1 --name it --check true -- "$AGENT"; echo "run $?"`,
+        '$RALPH status it',
+        'rm big',
+        '$RALPH resume it; echo "resume $?"',
+        'git log --format=%s; git status --porcelain',
+      ],
+      { hasState: false },
+    );
+    expect(stdout).toContain('run 3\n');
+    expect(stderr.match(/^ralph: error: .*no space left on the disk.*$/gm)).toHaveLength(1);
+    expect(stdout).toContain('Status: fatal\n');
+    expect(stdout).toContain('resume 0\n');
+    expect(stdout).toMatch(/\nMake it\nbegin\n$/);
+    expect(stage.calls).toBe(2);
+  });
+
   it('keeps a loop from starting, and leaves nothing in its way later (T149)', async () => {
     const stage = openLoadedStage();
     const { stdout, stderr } = await onSmallDisk(stage, [
@@ -123,6 +154,37 @@ describe('a full disk', { tags: ['unshare'] }, () => {
     expect(stderr).toContain('ralph: error: cannot write .ralph/settings.json: no space left on the disk\n');
     expect(stdout).toMatch(/init 3\n(?:\.gitignore\n)?that was all\n/);
   });
+});
+
+it('a full disk that git reports while it commits ends the loop, also if there is space again by then', async () => {
+  const stage = openLoadedStage();
+  // As git prints it, followed by what a hook might print, which does not count.
+  const script = [
+    '#!/bin/sh',
+    'case " $* " in *" --cleanup=whitespace "*)',
+    '  [ -e "$FAKE_PLAN/hook" ] && echo "hook: No space left on device" >&2 && exit 1',
+    '  [ -e "$FAKE_PLAN/full" ] && echo "error: unable to write file x: No space left on device" >&2 && exit 128',
+    'esac',
+    'exec git "$@"',
+    '',
+  ];
+  const command = join(stage.plan, 'git');
+  writeFileSync(command, script.join('\n'), { mode: 0o755 });
+  stage.identifies();
+  stage.settings({ scm: { command, tasks: ['commit'] } });
+  stage.plans('default', 'echo "$RALPH_ITERATION" >made; echo Made');
+  stage.release('hook');
+  expect((await stage.run('-p', 'work', '-m', '1', '--check', 'true')).code).toBe(1);
+  rmSync(join(stage.plan, 'hook'));
+  stage.release('full');
+  const { code, stderr } = await stage.ralph('resume', 'it', '-m', '2').ended;
+  expect(code).toBe(3);
+  expect(stderr).toContain(`ralph: error: cannot write ${stage.workspace}: no space left on the disk\n`);
+  expect(stage.git('log', '--format=%s')).toBe('begin\n');
+  rmSync(join(stage.plan, 'full'));
+  expect((await stage.ralph('resume', 'it').ended).code).toBe(1);
+  expect(stage.git('log', '--format=%s')).toBe('Made\nbegin\n');
+  expect(stage.git('status', '--porcelain', '--untracked-files=no')).toBe('');
 });
 
 const BLOCK = 4096;
