@@ -13,6 +13,7 @@ import type { LoopState } from '../loop/state.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { nearedText } from '../store/limit-use.ts';
 import { brief } from './brief.ts';
+import { branchText } from './branch-text.ts';
 import { childLine, childrenTimeoutLine, childrenWaitLines } from './child-lines.ts';
 import { examinedLines, limitChangeText, protectedRejection, restoredLines } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
@@ -68,7 +69,7 @@ export function linesFor(
         ...childrenWaitLines(state),
       ];
     case 'commit.made':
-      return [...commitLines(event), ...childrenWaitLines(state)];
+      return [...commitLines(event, report), ...childrenWaitLines(state)];
     case 'checkpoint.taken':
       if (event.error === null) return childrenWaitLines(state);
       return [
@@ -208,20 +209,23 @@ function inSeconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)}s`;
 }
 
-function commitLines({
-  commit,
-  done,
-  error,
-  subject,
-  files,
-}: Extract<LoopEvent, { type: 'commit.made' }>): readonly string[] {
+function commitLines(
+  { commit, done, error, subject, files, branch }: Extract<LoopEvent, { type: 'commit.made' }>,
+  { startBranch }: LoopReport,
+): readonly string[] {
   const about = subject === undefined ? '' : `: ${brief(subject)}`;
   const size = files === undefined ? '' : ` (${counted(files, 'file')})`;
-  const what = commit === null ? [] : [`committed ${commit.slice(0, 7)}${about}${size}`];
+  const place = branch === undefined || branch === startBranch ? '' : elsewhere(branch, startBranch);
+  const what = commit === null ? [] : [`committed ${commit.slice(0, 7)}${about}${size}${place}`];
   const others = commit === null ? done : done.filter((task) => task.trim() !== 'commit');
   if (others.length > 0) what.push(`SCM tasks done: ${others.join(', ')}`);
   if (error !== null) return [...what, `SCM error: ${error}`];
   return done.length === 0 ? ['nothing to commit'] : what;
+}
+
+/** An unusual branch: the loop started on another one, or it is not known on which. */
+function elsewhere(branch: string | null, start: string | null): string {
+  return ` on ${branchText(branch)}${start === null ? '' : `; the loop started on ${branchText(start)}`}`;
 }
 
 function controlLines(

@@ -17,6 +17,7 @@ import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
 import { statusWriter, type StatusParts } from '../views/remembered-status.ts';
 import { localTime } from '../journal/times.ts';
 import { ofLimit } from '../loop/counted.ts';
+import { commitsText } from './branch-text.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import { findLoop } from './loops.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
@@ -121,6 +122,7 @@ function describe(loop: LoopReading, summary: LoopSummary): StatusParts {
     ...summary.record.limitChanges.map((change) => `Limit changed: ${limitChangeText(change)}`),
     ...spendLines(readable),
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
+    ...(report.commits === 0 ? [] : [`Commits: ${commitsText(summary.record)}`]),
     ...childrenNow(loop).map((child) => `Child: ${childText(child)}`),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
     ...state.questions.map((question) => `Question: ${questionText(question, spec.name)}`),

@@ -8,6 +8,7 @@ import { isLoopId } from '../store/names.ts';
 import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';
+import { commitsText } from './branch-text.ts';
 import { brief } from './brief.ts';
 import { planRows } from './plan-lines.ts';
 
@@ -101,11 +102,10 @@ function claims(count: number, ofProtected: number): string {
 const UNCLAIMED =
   'every check passed, but the agent did not claim in the required form that it is done; with --until checks it does not have to';
 
-function commitRows({ commits, lastCommit, commitError }: EndRecord): readonly Row[] {
-  const last = lastCommit === null ? '' : ` (last ${lastCommit.slice(0, 7)})`;
+function commitRows(end: EndRecord): readonly Row[] {
   return [
-    ...(commits === 0 ? [] : [['commits', `${commits}${last}`] as const]),
-    ...(commitError === null ? [] : [commitErrorRow(commitError)]),
+    ...(end.commits === 0 ? [] : [['commits', commitsText(end)] as const]),
+    ...(end.commitError === null ? [] : [commitErrorRow(end.commitError)]),
   ];
 }
 

@@ -85,6 +85,8 @@ export interface Committed {
   /** Of the commit; absent if git does not report it. */
   readonly subject?: string;
   readonly files?: number;
+  /** The branch that it was made on; null for a detached HEAD, absent if that is unknown. */
+  readonly branch?: string | null;
 }
 
 /** The record of the tree, and why it or a part of it is missing; both are null outside of a repository. */

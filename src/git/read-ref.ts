@@ -94,10 +94,12 @@ export async function commonFolder(repository: Repository): Promise<string> {
   return utf8(await gitPath(repository, ['--git-common-dir']));
 }
 
-/** Whether a branch is checked out; null if only git can tell. */
-export async function isOnBranch(repository: Repository): Promise<boolean | null> {
+/** The branch that is checked out; null for a detached HEAD, undefined if only git can tell. */
+export async function checkedOutBranch(repository: Repository): Promise<string | null | undefined> {
   const head = lineIn(await headFile(repository));
-  return BRANCH.test(head) || (idIn(head) === null ? null : false);
+  const branch = BRANCH.exec(head)?.[1];
+  if (branch !== undefined) return branch.slice('refs/heads/'.length);
+  return idIn(head) === null ? undefined : null;
 }
 
 async function headFile(repository: Repository): Promise<string> {
@@ -119,7 +121,7 @@ async function readRef(repository: Repository, name: string): Promise<string | n
 }
 
 /** A branch with a name that git accepts: nothing in it leads to another folder. */
-const BRANCH = /^ref: (refs\/heads(?:\/(?!\.)[^/\s]+)+)$/;
+const BRANCH = /^ref: (refs\/heads(?:\/(?!\.)[^/\s\p{Cc}]+)+)$/u;
 
 function idIn(line: string): string | null {
   return isObjectId(line) ? line : null;

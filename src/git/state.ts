@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { execGit, gitPath, utf8, type Repository } from './git.ts';
 import { indexFile } from './index-file.ts';
-import { isOnBranch } from './read-ref.ts';
+import { checkedOutBranch } from './read-ref.ts';
 
 /**
  * The first problem found; null if the repository can be committed to. Remembers where a folder is in a repository and git
@@ -77,9 +77,11 @@ async function unresolvedConflicts(repository: Repository): Promise<string | nul
 }
 
 async function detachedHead(repository: Repository): Promise<string | null> {
+  const branch = await checkedOutBranch(repository);
   const isAttached =
-    (await isOnBranch(repository)) ??
-    (await execGit(repository, ['symbolic-ref', '--quiet', 'HEAD'])).code === 0;
+    branch === undefined
+      ? (await execGit(repository, ['symbolic-ref', '--quiet', 'HEAD'])).code === 0
+      : branch !== null;
   return isAttached ? null : 'no branch is checked out (detached HEAD); create one with: git switch -c NAME';
 }
 

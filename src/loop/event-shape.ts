@@ -235,7 +235,12 @@ const EVENT = variant('type', {
     childrenProblem: optional(string),
     plan: optional(plan),
   }),
-  'start.recorded': fields({ tree: string, files: optional(string), exact: optional(texts) }),
+  'start.recorded': fields({
+    tree: string,
+    branch: optional(nullable(string)),
+    files: optional(string),
+    exact: optional(texts),
+  }),
   'evidence.examined': fields({
     key: string,
     changed: list(
@@ -266,7 +271,13 @@ const EVENT = variant('type', {
     files: optional(strings),
   }),
   'changes.found': fields({ iteration, any: flag, committed: optional(flag), error }),
-  'commit.made': fields({ iteration, commit: nullable(string), done: strings, error }),
+  'commit.made': fields({
+    iteration,
+    commit: nullable(string),
+    done: strings,
+    error,
+    branch: optional(nullable(string)),
+  }),
   'checkpoint.taken': fields({ iteration, ref: nullable(string), error, fingerprint: optional(string) }),
   'limit.shared': fields({ resetsAt: moment, message: string, jitter: number }),
   'limit.neared': fields({ limit: oneOf(NEARED_LIMITS), used: number, of: number }),

@@ -110,6 +110,8 @@ export type Happening =
       /** The first line of the commit's message and the number of files it changed; absent if unknown. */
       readonly subject?: string;
       readonly files?: number;
+      /** The branch that the commit was made on; null for a detached HEAD, absent if unknown and in older journals. */
+      readonly branch?: string | null;
     }
   /** The tree after an iteration was recorded; `error` says why not, or why not all of it. */
   | {
@@ -175,6 +177,8 @@ export interface PromptRecord {
 export interface StartRecord {
   /** The id of the tree. */
   readonly tree: string;
+  /** The branch of a loop that commits; null for a detached HEAD, absent if unknown and in older journals. */
+  readonly branch?: string | null;
   /** SHA-256 of the list of its files; absent if nothing was watched at the start. */
   readonly files?: string;
   /**

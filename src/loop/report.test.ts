@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nth, play } from '../../test/rig/play.ts';
 import { claims, exits, limited, type FakeWorld } from '../../test/rig/world.ts';
+import type { LoopEvent } from './event.ts';
 import { learn, NOTHING_KNOWN, report, spends, spendsWithOpenRun } from './report.ts';
 
 const costs = (usd: number, steps: number) =>
@@ -42,6 +43,26 @@ describe('report', () => {
     expect(report(asked.journal).iterations).toMatchObject([
       { error: null, run: { purpose: 'commit-message' } },
     ]);
+  });
+
+  it('knows the branches of the commits, if the journal does', () => {
+    const { journal } = play({ limits: { iterations: 1 } }, { runs: [exits(0)] });
+    const made = { at: 0, type: 'commit.made', iteration: 1, done: ['commit'], error: null } as const;
+    const known = (...events: readonly LoopEvent[]) => {
+      const { startBranch, branches } = report([...journal, ...events]);
+      return { startBranch, branches };
+    };
+    expect(known({ ...made, commit: 'a' })).toEqual({ startBranch: null, branches: [] });
+    const start = { at: 0, type: 'start.recorded', tree: 't' } as const;
+    expect(
+      known(
+        { ...start, branch: 'main' },
+        { ...made, commit: 'a', branch: 'main' },
+        { ...made, commit: 'b', branch: null },
+        { ...made, commit: null, branch: 'other' },
+        { ...made, commit: 'c', branch: 'main' },
+      ),
+    ).toEqual({ startBranch: 'main', branches: [null, 'main'] });
   });
 
   it('has the same sums when it keeps only the last iterations', () => {

@@ -79,6 +79,10 @@ export interface LoopReport {
   readonly waits: WaitReport;
   readonly commits: number;
   readonly lastCommit: string | null;
+  /** The branch that a loop which commits started on; null if it is unknown. */
+  readonly startBranch: string | null;
+  /** The last few branches that it has committed on, the last one last; null stands for a detached HEAD. */
+  readonly branches: readonly (string | null)[];
   /** What went wrong with the last commit or one of its tasks. */
   readonly commitError: string | null;
   readonly lastControl: 'person' | 'signal' | null;
@@ -213,6 +217,7 @@ function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopRep
         ...before,
         commits: before.commits + (isNew && event.done.some(isCommit) ? 1 : 0),
         lastCommit: event.commit ?? before.lastCommit,
+        branches: branchesAfter(before.branches, event),
         // An iteration without changes does not make an earlier error good.
         commitError: event.error ?? (event.done.length > 0 ? null : before.commitError),
       };
@@ -250,8 +255,9 @@ function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopRep
       return { ...before, isLeft: true };
     case 'owner.changed':
       return before.isLeft ? { ...before, isLeft: false } : before;
-    case 'iteration.started':
     case 'start.recorded':
+      return { ...before, startBranch: event.branch ?? null };
+    case 'iteration.started':
     case 'run.started':
     case 'run.output':
     case 'claim.made':
@@ -291,6 +297,15 @@ function withoutRestored(found: Evidence, { restored, more, failed, moreFailed }
   };
 }
 
+function branchesAfter(
+  before: LoopReport['branches'],
+  { commit, branch }: Extract<LoopEvent, { type: 'commit.made' }>,
+): LoopReport['branches'] {
+  if (commit === null || branch === undefined) return before;
+  return [...before.filter((one) => one !== branch), branch].slice(-KEPT_BRANCHES);
+}
+
+const KEPT_BRANCHES = 5;
 const KEPT_STRAYS = 20;
 const KEPT_RESTORED = 8;
 const KEPT_CHANGES = 10;
@@ -320,6 +335,8 @@ const EMPTY_REPORT: LoopReport = {
   waits: NO_WAITS,
   commits: 0,
   lastCommit: null,
+  startBranch: null,
+  branches: [],
   commitError: null,
   lastControl: null,
   limitChanges: [],

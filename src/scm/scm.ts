@@ -22,6 +22,7 @@ import { gitErrorIn } from '../store/excerpts.ts';
 import { checkMarker } from '../store/run-environment.ts';
 import { masked } from '../store/secrets.ts';
 import { treeOf } from '../store/spec.ts';
+import { branchFact } from './branch.ts';
 import { answerIn, removeAnswer } from './commit-answer.ts';
 import { withSubject } from './commit-subject.ts';
 import { gitIn } from './git.ts';
@@ -61,6 +62,8 @@ class ScmTasks {
   #done: readonly string[] = [];
   #warning: string | null = null;
   #files: number | null = null;
+  /** At the moment of the commit: a later task may check out another branch. */
+  #branch: Pick<Committed, 'branch'> | null = null;
 
   constructor(loop: ScmSpec, effect: EffectOf<'commit'>, graceMs: number, interrupt: AbortSignal) {
     this.#loop = loop;
@@ -77,7 +80,10 @@ class ScmTasks {
     if (committed === null) return null;
     const { folder, agent, spec, env } = this.#loop;
     if (typeof message === 'object') removeAnswer(folder, message.run, agent);
-    return withSubject(committed, gitIn(treeOf(spec), env), (text) => masked(text, env), this.#files);
+    if (committed.commit === null) return committed;
+    const git = gitIn(treeOf(spec), env);
+    const known = await withSubject(committed, git, (text) => masked(text, env), this.#files);
+    return { ...known, ...(this.#branch ?? (await branchFact(git))) };
   }
 
   async #carryOutTasks(): Promise<Committed | null> {
@@ -121,6 +127,7 @@ class ScmTasks {
   async #takeHead(program: ScmProgram): Promise<TaskEnding> {
     const repository = taskRepository(this.#loop, program, this.#effect.iteration);
     this.#commit = await headCommit(repository);
+    this.#branch = await branchFact(repository);
     return 'done';
   }
 
@@ -140,7 +147,10 @@ class ScmTasks {
     if (result === 'interrupted' || 'error' in result) return result;
     this.#commit = result.ending === 'done' ? result.commit : null;
     this.#warning = result.warning ?? this.#warning;
-    if (result.ending === 'done') this.#files = result.files ?? null;
+    if (result.ending === 'done') {
+      this.#files = result.files ?? null;
+      this.#branch = await branchFact(repository);
+    }
     return result.ending;
   }
 

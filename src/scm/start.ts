@@ -14,6 +14,7 @@ import { UserError } from '../user-error.ts';
 import { readOwnedLoops } from '../store/read-loop.ts';
 import { shortList } from '../store/short-list.ts';
 import { startersEnvironment, type StartedLoop } from '../store/run-environment.ts';
+import { branchFact } from './branch.ts';
 import { startRecord } from './evidence.ts';
 import { checkpointIndex } from './loop-tree.ts';
 import { scmProgram } from './program.ts';
@@ -72,9 +73,10 @@ export async function recordStart(loop: StartSpec): Promise<RecordedStart> {
     const known = loop.isNew === true ? null : await recordedTree(repository, ref);
     const tree = known ?? (await writeRecord(repository, loop, ref));
     // After a run the ref may be the agent's, and only the journal knows the start.
-    return loop.hasRun
-      ? { start: null, notes: [], isRecorded: true }
-      : { ...(await startRecord(repository, tree, policy)), isRecorded: true };
+    if (loop.hasRun) return { start: null, notes: [], isRecorded: true };
+    const { start, notes } = await startRecord(repository, tree, policy);
+    const branch = commitsWithGit(policy, treeOf(spec), env) ? await branchFact(repository) : {};
+    return { start: { ...start, ...branch }, notes, isRecorded: true };
   } catch (error) {
     if (!(error instanceof GitError) || commitsWithGit(policy, treeOf(spec), env)) throw error;
     return withoutRecord(policy, `no diffs, no checkpoints: ${error.message}`, treeOf(spec));

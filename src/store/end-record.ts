@@ -59,6 +59,10 @@ export interface EndRecord {
   readonly unclaimed: boolean;
   readonly commits: number;
   readonly lastCommit: string | null;
+  /** The branch that the loop started on, if it commits; null if that is unknown. */
+  readonly startBranch: string | null;
+  /** The last few branches that it has committed on, the last one last; null stands for a detached HEAD. */
+  readonly branches: readonly (string | null)[];
   /** Why the last commit or one of its tasks failed; null if it did not. */
   readonly commitError: string | null;
   /** Null if they are unknown. */
@@ -143,6 +147,8 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     unclaimed: isUnclaimed(state, report),
     commits: report.commits,
     lastCommit: report.lastCommit,
+    startBranch: report.startBranch,
+    branches: report.branches,
     commitError: report.commitError,
     tokens: knownTokens(spent),
     costUsd: spent.source === null ? null : spent.usd,

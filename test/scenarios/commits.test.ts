@@ -29,6 +29,28 @@ describe('the SCM tasks', () => {
     expect(status(stage)).toEqual([]);
   });
 
+  it('name the branch, and say if it is not the one that the loop started on', async () => {
+    const stage = openRepository({ command: 'git', tasks: ['commit'] });
+    stage.plans(1, 'echo 1 >work');
+    stage.plans(2, 'echo First');
+    stage.plans(3, 'git checkout -q -b fix/other; echo 2 >work');
+    stage.plans(4, 'echo Second');
+    const { stderr } = await stage.run('-p', 'work', '-m', '2', '--check', 'test -e work');
+    const last = stage.git('rev-parse', '--short=7', 'HEAD').trim();
+    const elsewhere = 'on branch fix/other; the loop started on branch master';
+    expect(stderr).toMatch(/: committed [0-9a-f]{7}: First \(1 file\)\n/);
+    expect(stderr).toContain(`: committed ${last}: Second (1 file) ${elsewhere}\n`);
+    const commits = `2 (last ${last}) on branch master, branch fix/other; the loop started on branch master\n`;
+    expect(stderr).toContain(`  commits     ${commits}`);
+    expect((await stage.ralph('status', 'it').ended).stdout).toContain(`Commits: ${commits}`);
+    const story = (await stage.ralph('story', 'it').ended).stdout.replaceAll(/\s+/g, ' ');
+    expect(story).toMatch(/committed [0-9a-f]{7}: First \(1 file\) on branch master /);
+    expect(story).toContain(`committed ${last}: Second (1 file) ${elsewhere} `);
+    expect(stage.state).toMatchObject({
+      end: { startBranch: 'master', branches: ['master', 'fix/other'] },
+    });
+  });
+
   it('S2.64 S2.101 do not run while a guardrail fails, or if none are configured', async () => {
     const stage = openRepository({ command: 'git', tasks: ['commit'] });
     stage.plans(1, 'echo 1 >work');

@@ -1,6 +1,5 @@
 /** The workspace, and mostly the state, is a small file system in a mount namespace that disappears with its last process. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openLoadedStage, type Stage } from './stage.ts';
