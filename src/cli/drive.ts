@@ -1,6 +1,7 @@
 import type { EndRecord } from '../store/end-record.ts';
 import type { EndedLoop } from '../views/loop-result.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
+import { putBack } from '../store/put-back.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { workOf } from '../views/worktrees.ts';
 import { UserError } from '../user-error.ts';
@@ -60,8 +61,10 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
       const record = { ...loop.end(), status: 'fatal', reason: stop.error.message, exitCode: 3 };
       if (options.json === true) printRecord(view, record);
       const isWhole = stop.error.reason === 'disk-full';
+      const remedy = isWhole ? null : putBack(loop.folder.journal);
       view.line(`ralph: error: ${stop.error.message}${isWhole ? '; the journal is intact up to here' : ''}`);
-      view.line(`  ${isWhole ? '' : 'then '}resume with: ralph resume ${loop.spec.name}`);
+      if (remedy !== null) view.line(`  put it back with: ${remedy}`);
+      view.line(`  ${remedy === null ? '' : 'then '}resume with: ralph resume ${loop.spec.name}`);
       return 3;
     }
     if (stop.why === 'paused') view.status('paused, exiting loop');

@@ -2,21 +2,11 @@
  * The owner's own copy of its journal, in a file without a name: a process that replaces, cuts or overwrites the journal does not
  * reach it. Lines are collected, so that most events cost no write, and it is gone with its owner.
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  readSync,
-  rmSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { namesIn, openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { randomUuid } from '../files/random-uuid.ts';
-import { shellQuote } from '../process/shell-quote.ts';
 import { reasonOf } from '../user-error.ts';
 import { crc32 } from './crc32.ts';
 import type { JournalMark } from './snapshot.ts';
@@ -73,33 +63,26 @@ export class OwnCopy {
 
 const MAX_COLLECTED = 16 * 1024;
 
-/** Puts the journal as its owner wrote it beside what another process has made of it; says how to use it. */
+/** Puts the journal as its owner wrote it beside what another process has made of it; says where it is. */
 export function keepIntact(path: string, sources: readonly (number | null)[], mark: JournalMark): string {
   const kept = datedName(`${path}${INTACT}`);
   try {
     makeFolders(dirname(path), PRIVATE_FOLDER);
     saveIntact(kept, sources, mark);
-    return `use the intact copy of its owner with: ${putBack(kept, path)}`;
+    return `an intact copy of what its owner wrote is ${kept}`;
   } catch (error) {
     return `an intact copy could not be kept: ${reasonOf(error)}`;
   }
 }
 
-/** The command that uses the last intact copy that an owner has put beside a journal; null if there is none. */
+/** The last intact copy that an owner has put beside a journal; null if there is none. */
 export function intactCopy(path: string): string | null {
   const start = `${basename(path)}${INTACT}`;
   const kept = namesIn(dirname(path)).findLast((name) => name.startsWith(start));
-  return kept === undefined ? null : putBack(join(dirname(path), kept), path);
+  return kept === undefined ? null : join(dirname(path), kept);
 }
 
 const INTACT = '.intact-';
-
-function putBack(kept: string, path: string): string {
-  // `mv` would move the copy into a folder.
-  const isFolder = lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  const clear = isFolder ? `rm -r ${shellQuote(path)} && ` : '';
-  return `${clear}mv ${shellQuote(kept)} ${shellQuote(path)}`;
-}
 
 /** A name with the time that is not taken. */
 export function datedName(start: string): string {

@@ -3,6 +3,7 @@ import { lockDesk, makeDesk } from '../store/desk.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { moveOldLoops } from '../store/old-layout.ts';
+import { changedJournal, putBack } from '../store/put-back.ts';
 import { requireFolder, unknownLoop } from '../store/read-loop.ts';
 import { isInSession, readSpec, type Spec } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
@@ -21,6 +22,8 @@ export async function takeOver(
   await moveOldLoops();
   const folder = requireFolder(realpathSync(workspace), name);
   if (!existsSync(folder.journal)) throw unknownLoop(folder.workspace, name);
+  const remedy = putBack(folder.journal);
+  if (remedy !== null) throw new UserError(changedJournal(folder.journal, remedy));
   const lock = await takeLock(folder.lock, thisProcess());
   if (!lock.taken) throw new AlreadyOwned(name, lock.owner?.pid ?? null);
   let release = lock.release;

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { isEnlisted } from './background.ts';
 import { LoopFolder, loopsFolder, type LoopKey } from './store.ts';
 import { livingOwner } from './lock-owner.ts';
+import { changedJournal, putBack } from './put-back.ts';
 import { registered, registeredAs, registeredIn } from './registry.ts';
 import { describeStranger, strangersIn } from './strangers.ts';
 import { readSpec, type Spec } from './spec.ts';
 import { readJournal, unusableEnd } from '../journal/file.ts';
 import { JournalError } from '../journal/journal.ts';
 import { lastEvent } from '../journal/last-event.ts';
-import { intactCopy } from '../journal/own-copy.ts';
 import { readSnapshot } from '../journal/snapshot.ts';
 import { decide } from '../loop/decide.ts';
 import type { LoopEvent } from '../loop/event.ts';
@@ -118,7 +118,7 @@ export function readEvents(folder: LoopFolder): readonly LoopEvent[] {
 
 /** Reads a loop, as far as its files can be read; null if there is none. */
 export function readLoopAt(folder: LoopFolder): LoopReading | null {
-  if (isMissing(folder.journal) && intactCopy(folder.journal) === null) return null;
+  if (isMissing(folder.journal) && putBack(folder.journal) === null) return null;
   let known: Knowledge = NOTHING_KNOWN;
   let trouble: string | null = null;
   let unusable = 0;
@@ -141,12 +141,11 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
       error instanceof JournalError ? error.message : `cannot read ${folder.journal}: ${reasonOf(error)}`;
   }
   const owner = liveOwner(folder);
-  const intact = owner === null ? intactCopy(folder.journal) : null;
-  if (intact !== null) {
+  const remedy = owner === null ? putBack(folder.journal) : null;
+  if (remedy !== null) {
     // What another process has made of the journal does not count.
     known = NOTHING_KNOWN;
-    trouble ??= `another process has changed ${folder.journal}`;
-    trouble = `${trouble}; use the intact copy of its owner with: ${intact}`;
+    trouble = changedJournal(folder.journal, remedy, trouble);
   }
   // The process that made the folder died before the loop's first event.
   if (!known.state.created && trouble === null) return null;
@@ -169,7 +168,7 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
     owner,
     trouble,
     ...(warning === null ? {} : { warning }),
-    ...(intact === null ? {} : { remedy: intact }),
+    ...(remedy === null ? {} : { remedy }),
   };
 }
 

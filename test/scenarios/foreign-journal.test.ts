@@ -55,7 +55,7 @@ describe.each(Object.entries(CHANGES))('a journal that was %s while the agent wo
     expect(code).toBe(3);
     expect(stage.running).toEqual([]);
     const told = new RegExp(
-      `^ralph: error: cannot write \\S+/journal\\.jsonl: another process has ${what} it; use the intact copy of its owner with: (mv \\S+ \\S+)\\n {2}then resume with: (ralph resume it)\\n`,
+      `^ralph: error: cannot write \\S+/journal\\.jsonl: another process has ${what} it; an intact copy of what its owner wrote is \\S+\\n {2}put it back with: (mv \\S+ \\S+)\\n {2}then resume with: (ralph resume it)\\n`,
       'm',
     );
     expect(stderr).toMatch(told);
@@ -66,7 +66,7 @@ describe.each(Object.entries(CHANGES))('a journal that was %s while the agent wo
     expect(status.stdout).toContain(`Next: ${putBack}\n`);
     const refused = await stage.ralph('resume', 'it').ended;
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain(`; use the intact copy of its owner with: ${putBack}\n`);
+    expect(refused.stderr).toContain(`; put back the intact copy of its owner with: ${putBack}\n`);
     expect((await follow(stage, putBack)).code).toBe(0);
     expect(readFileSync(journal, 'utf8').startsWith(before)).toBe(true);
     expect((await stage.ralph('status', 'it').ended).stdout).not.toContain('intact');
@@ -96,8 +96,9 @@ describe('a journal of a loop in the background', () => {
     const refused = await stage.ralph('resume', 'it').ended;
     expect(refused.code).toBe(2);
     const [, putBack = ''] =
-      /journal\.jsonl:2: .*; use the intact copy of its owner with: (mv \S+ \S+)\n/.exec(refused.stderr) ??
-      [];
+      /journal\.jsonl:2: .*; put back the intact copy of its owner with: (mv \S+ \S+)\n/.exec(
+        refused.stderr,
+      ) ?? [];
     stage.plans(2, DONE);
     expect((await follow(stage, putBack)).code).toBe(0);
     expect((await stage.ralph('resume', 'it').ended).code).toBe(0);

@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { putBack } from './put-back.ts';
+
+let folder: string;
+let journal: string;
+beforeEach(() => {
+  // A shell takes this name for several words.
+  folder = mkdtempSync(join(tmpdir(), "ralph's copies "));
+  journal = join(folder, 'journal.jsonl');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the command that puts back an intact copy', () => {
+  it.each([
+    ['a file', () => writeFileSync(journal, 'theirs')],
+    [
+      'a folder with files',
+      () => {
+        mkdirSync(journal);
+        writeFileSync(join(journal, 'a'), 'theirs');
+      },
+    ],
+    ['a link', () => symlinkSync('/nowhere', journal)],
+    ['nothing', () => {}],
+  ])('works where %s is in its place, and takes the last copy', (_, make) => {
+    make();
+    writeFileSync(`${journal}.intact-2026-01-01T00-00-00-000Z`, 'older');
+    writeFileSync(`${journal}.intact-2026-01-02T00-00-00-000Z`, 'ours');
+    execFileSync('/bin/sh', ['-c', putBack(journal) ?? 'false'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    expect(readFileSync(journal, 'utf8')).toBe('ours');
+    expect(readdirSync(folder)).toHaveLength(2);
+  });
+
+  it('is null without a copy', () => {
+    writeFileSync(journal, 'ours');
+    expect(putBack(journal)).toBeNull();
+  });
+});
