@@ -390,12 +390,9 @@ export class Oracle implements Observer {
     // Everything but the policy was compared after each event; a sample of whole journals suffices for the policy.
     if (journal.length % 8 === 0)
       must(same(fold(readBack(journal)), state), 'L5', 'the fold of the journal is not the live state');
-    const closed = this.#spending.knownUsd;
-    must(
-      Math.abs(state.spent.usd - closed) < 1e-9,
-      'L6',
-      `$${state.spent.usd} in the state, $${closed} spent`,
-    );
+    const { knownUsd } = this.#spending;
+    const isSame = Math.abs(state.spent.usd - knownUsd) < 1e-9;
+    must(isSame, 'L6', `$${state.spent.usd} in the state, $${knownUsd} spent`);
     must(state.iteration === this.#iterations, 'L6', 'iterations are miscounted');
   }
 }
