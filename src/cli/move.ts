@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { realPath } from '../files/paths.ts';
 import { moveLoops } from '../commands/move.ts';
 import { shortList } from '../store/short-list.ts';
 import { print, warn } from './print.ts';
@@ -7,7 +6,7 @@ import { workspaceOf } from './workspace.ts';
 
 /** `ralph move`: takes the loops of a workspace that was moved along to this one. */
 export async function move(from: string, options: { readonly cwd?: string }): Promise<number> {
-  const { taken, left } = await moveLoops(realPath(resolve(from)), workspaceOf(options));
+  const { taken, left } = await moveLoops(resolve(from), workspaceOf(options));
   if (taken.length > 0) print(`these loops belong to this workspace now: ${shortList(taken, 20)}\n`);
   for (const problem of left) warn(`ralph: not moved: ${problem}\n`);
   return left.length === 0 ? 0 : 1;

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { realPath } from '../files/paths.ts';
 import { keep, kept } from '../store/kept-environment.ts';
 import { movedPath, movedSpec } from '../store/moved.ts';
 import { takeLock } from '../store/lock.ts';
@@ -17,7 +18,8 @@ export interface Moved {
 }
 
 /** Takes the loops of a workspace that was moved along to its new place. */
-export async function moveLoops(from: string, to: string): Promise<Moved> {
+export async function moveLoops(old: string, to: string): Promise<Moved> {
+  const from = realPath(old);
   const loops = registeredIn(from);
   if (loops.length === 0)
     throw new UserError(`no loops of ${from} are known; list those of all workspaces with: ralph ls --all`);
