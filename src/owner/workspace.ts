@@ -19,6 +19,7 @@ import { LoopTree } from '../scm/loop-tree.ts';
 import type { Packing } from '../scm/packing.ts';
 import { loopScm } from '../scm/scm.ts';
 import { checkAlias, linkAlias } from '../store/aliases.ts';
+import { CheckLogs } from '../store/check-logs.ts';
 import { childChanges } from '../store/children.ts';
 import { copyToDesk } from '../store/desk.ts';
 import { closeDeadRuns, recordedChanges, recordedChildren } from '../store/recorded-children.ts';
@@ -38,6 +39,7 @@ import { writePrompt, type PromptedLoop } from './write-prompt.ts';
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show, recall } = loop;
   const tree = new LoopTree(loop);
+  const checkLogs = new CheckLogs(folder);
   let scm: ReturnType<typeof loopScm> | null = null;
   let evidence: LoopEvidence | null = null;
   const roots = [spec.workspace, treeOf(spec)];
@@ -97,7 +99,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     knownLimit: (now) => sharedLimit(loop.account, now),
     changedAfter: async (moment) => changedAfter(treeOf(spec), moment),
     fullDisk: (run) => fullDisk(folder.run(run), treeOf(spec)),
-    check: (effect, graceMs, interrupt) => changing(() => check(loop, effect, graceMs, interrupt)),
+    check: (effect, graceMs, interrupt) => changing(() => check(loop, effect, graceMs, interrupt, checkLogs)),
     changes: (...effect) => explained(() => (scm ??= loopScm(loop, tree)).changes(...effect)),
     commit: (...effect) => explained(() => (scm ??= loopScm(loop, tree)).commit(...effect)),
     hasRecords: () => isInRepository(treeOf(spec)),
@@ -130,6 +132,7 @@ async function check(
   effect: EffectOf<'check'>,
   graceMs: number,
   interrupt: AbortSignal,
+  logs: CheckLogs,
 ): Promise<CheckResult | null> {
   const { iteration, key, index, timeoutMs } = effect;
   const policy = currentPolicy();
@@ -162,7 +165,10 @@ async function check(
     effect.check.plan === true && plan !== null
       ? await runPlanCheck({ root: treeOf(spec), file: plan.file, start: folder.plan, log, shownAs })
       : await runCheck(await checking(), processes, interrupt);
-  if (result !== null) showOnDesk(folder, log);
+  if (result !== null) {
+    showOnDesk(folder, log);
+    if (iteration > 0) for (const emptied of logs.add(log, iteration, result)) showOnDesk(folder, emptied);
+  }
   if (policy.aliases) linkAlias(spec.workspace, checkAlias(iteration, copy), copy);
   return result;
 }

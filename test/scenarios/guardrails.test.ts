@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openLoadedStage } from './stage.ts';
 
@@ -37,6 +38,31 @@ describe('guardrails', () => {
       ].join('\n'),
     );
     expect(stage.read(log)).toBe('boom\n');
+  });
+
+  it('have logs that take 1 GB in all: the oldest are emptied and say so, across owners', async () => {
+    const stage = openLoadedStage();
+    // A file with a hole takes no space.
+    stage.env['LARGE'] = 'dd if=/dev/null of=/dev/stdout bs=1048576 seek=400 count=0';
+    const check = 'if [ "$(cat calls)" = 1 ]; then echo bad; false; else $LARGE 2>/dev/null; fi';
+    stage.plans('default', 'echo "$RALPH_ITERATION" >calls');
+    await stage.run('-p', 'work', '-m', '3', '--check', check);
+    const shown = (iteration: number) => {
+      const [name = ''] = readdirSync(stage.file(`runs/000${iteration}/checks`));
+      const path = `runs/000${iteration}/checks/${name}`;
+      const { size } = statSync(stage.file(path));
+      return { size, text: size > 1000 ? '' : readFileSync(stage.file(path), 'utf8'), path };
+    };
+    const large = 400 * 2 ** 20;
+    expect([2, 3].map((iteration) => shown(iteration).size)).toEqual([large, large]);
+    await stage.ralph('resume', 'it', '-m', '4').ended;
+    expect([3, 4].map((iteration) => shown(iteration).size)).toEqual([large, large]);
+    expect(shown(1).text).toBe('bad\n');
+    const { path, text } = shown(2);
+    expect(text).toBe(
+      '[emptied by ralph: the logs of the checks of this loop took more than 1 GB; this one had 400 MB]\n',
+    );
+    expect(readFileSync(join(stage.files('it').desk, path), 'utf8')).toBe(text);
   });
 
   it('S2.55 run in a shell in the workspace', async () => {
