@@ -1,6 +1,6 @@
 /** What a person reads about changed evidence and changed limits. */
 import type { LoopEvent } from '../loop/event.ts';
-import { failuresOf, namesOf, withMore } from '../loop/evidence-text.ts';
+import { changedSentences, failuresOf, withMore } from '../loop/evidence-text.ts';
 import type { LimitChange } from '../loop/limit-changes.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { EndRecord } from '../store/end-record.ts';
@@ -16,12 +16,12 @@ export function examinedLines(
     return before?.problem === event.problem
       ? []
       : [`warning: cannot tell which files that verify the work were changed: ${event.problem}`];
-  const isKnown = namesOf(event) === (before === undefined ? '' : namesOf(before));
+  const known = before === undefined ? [] : changedSentences(before);
   // A protected file that Ralph put back was changed again.
   const isChangedAgain = event.protected > 0 && (feedback.evidence?.restoration ?? null) !== null;
-  return event.changed.length === 0 || (isKnown && !isChangedAgain)
-    ? []
-    : [`warning: files that verify the work were changed since the start: ${namesOf(event)}`];
+  return changedSentences(event)
+    .filter((text) => isChangedAgain || !known.includes(text))
+    .map((text) => `warning: ${text}`);
 }
 
 export function restoredLines(event: Extract<LoopEvent, { type: 'evidence.restored' }>): readonly string[] {
@@ -50,14 +50,7 @@ export function evidenceRows({
   const { changed, more, problem, restored, moreRestored } = evidence;
   return [
     ...(problem === null ? [] : [['evidence', `not compared with the start: ${problem}`] as const]),
-    ...(changed.length === 0
-      ? []
-      : [
-          [
-            'evidence',
-            `files that verify the work were changed since the start: ${namesOf({ changed, more })}`,
-          ] as const,
-        ]),
+    ...changedSentences({ changed, more }).map((text) => ['evidence', text] as const),
     ...(restored.length === 0
       ? []
       : [['restored', `changed since the start and put back: ${withMore(restored, moreRestored)}`] as const]),

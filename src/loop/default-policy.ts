@@ -38,7 +38,7 @@ export const DEFAULT_POLICY: Policy = {
     baseline: false,
   },
   plan: null,
-  evidence: { protect: [], onProtectedChange: 'warn' },
+  evidence: { protect: [], onProtectedChange: 'warn', promptFile: 'always' },
   limits: {
     iterations: 10,
     timeMs: null,

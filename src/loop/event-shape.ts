@@ -239,6 +239,7 @@ const EVENT = variant('type', {
     tree: string,
     branch: optional(nullable(string)),
     files: optional(string),
+    prompt: optional(string),
     exact: optional(texts),
   }),
   'evidence.examined': fields({
@@ -247,7 +248,7 @@ const EVENT = variant('type', {
       fields({
         path: string,
         how: oneOf(['changed', 'deleted']),
-        as: oneOf(['protected', 'check', 'test']),
+        as: oneOf(['prompt', 'protected', 'check', 'test']),
         part: optional(string),
       }),
     ),

@@ -181,6 +181,8 @@ export interface StartRecord {
   readonly branch?: string | null;
   /** SHA-256 of the list of its files; absent if nothing was watched at the start. */
   readonly files?: string;
+  /** The file of the loop's prompt, relative to the workspace, if it is in the tree; absent if it is not. */
+  readonly prompt?: string;
   /**
    * Watched files whose content on disk git does not store as it is, by their path in Latin-1 from the top of the
    * repository: the mode and the object of the exact content. Absent if there are none.
@@ -190,7 +192,7 @@ export interface StartRecord {
 
 /** The files that the evidence rests on and that differ from the start. */
 export interface Evidence {
-  /** The first few, protected ones first. */
+  /** The first few: the prompt, then protected ones. */
   readonly changed: readonly ChangedEvidence[];
   /** How many more there are. */
   readonly more: number;
@@ -204,8 +206,8 @@ export interface ChangedEvidence {
   /** Relative to the workspace, without control characters. */
   readonly path: string;
   readonly how: 'changed' | 'deleted';
-  /** Why it counts: the user protects it, a check runs it, or it is a test. */
-  readonly as: 'protected' | 'check' | 'test';
+  /** Why it counts: the loop reads its prompt from it, the user protects it, a check runs it, or it is a test. */
+  readonly as: 'prompt' | 'protected' | 'check' | 'test';
   /** The part that was changed, for a file of which only a part counts: `scripts.test`. */
   readonly part?: string;
 }

@@ -1,8 +1,20 @@
 import type { ChangedEvidence, Evidence, Restoration } from './event.ts';
 import type { EvidenceFeedback } from './state.ts';
 
+/** What was changed, in sentences: the prompt, and what verifies the work. */
+export function changedSentences({ changed, more }: Pick<Evidence, 'changed' | 'more'>): readonly string[] {
+  const prompt = changed.filter(({ as }) => as === 'prompt');
+  const others = changed.filter(({ as }) => as !== 'prompt');
+  return [
+    ...prompt.map((file) => `the prompt file was changed since the start: ${nameOf(file)}`),
+    ...(others.length === 0
+      ? []
+      : [`files that verify the work were changed since the start: ${namesOf({ changed: others, more })}`]),
+  ];
+}
+
 /** The changed files on one line: `check.sh, test/a.test.ts (deleted), package.json (scripts.test) and 12 more`. */
-export function namesOf({ changed, more }: Pick<Evidence, 'changed' | 'more'>): string {
+function namesOf({ changed, more }: Pick<Evidence, 'changed' | 'more'>): string {
   return withMore(changed.map(nameOf), more);
 }
 
@@ -35,8 +47,9 @@ export function evidenceSection(
   const left = found.changed.filter(({ as, path }) => as !== 'protected' || !isBack(path));
   const hidden = Math.max(0, found.more - (restoration?.more ?? 0));
   const isRejecting = rejects && left.some(({ as }) => as === 'protected');
+  const isOnlyPrompt = found.changed.every(({ as }) => as === 'prompt') && found.problem === null;
   return [
-    '## Files that verify the work',
+    isOnlyPrompt ? '## The prompt file' : '## Files that verify the work',
     ...(found.problem === null ? [] : ['', `Ralph could not compare them with the start: ${found.problem}.`]),
     ...(left.length === 0 ? [] : ['', CHANGED, ...left.map(item), ...moreItem(hidden), '', undo(tree)]),
     ...(isRejecting ? ['', REJECTING] : []),
@@ -65,7 +78,12 @@ function restored({ restored: back, more, failed, moreFailed }: Restoration): re
 }
 
 function item(file: ChangedEvidence): string {
-  const why = { protected: 'protected', check: 'used by a check', test: 'a test' } as const;
+  const why = {
+    prompt: 'the file of this prompt',
+    protected: 'protected',
+    check: 'used by a check',
+    test: 'a test',
+  } as const;
   const part = file.part === undefined ? '' : ` (${file.part})`;
   return `- ${file.path}${part}: ${file.how}, ${why[file.as]}`;
 }

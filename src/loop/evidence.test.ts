@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { given, begun, exited, plain, wanted } from '../../test/rig/given.ts';
+import { given, begun, exited, output, plain, wanted } from '../../test/rig/given.ts';
 import { nth, play, policyOf } from '../../test/rig/play.ts';
 import { claims, exits, limited } from '../../test/rig/world.ts';
-import type { LoopEvent } from './event.ts';
+import type { Happening, LoopEvent } from './event.ts';
 import type { OnProtectedChange, Policy } from './policy.ts';
 import { renderPrompt } from './prompt.ts';
 import { report } from './report.ts';
@@ -46,6 +46,32 @@ describe('the evidence', () => {
       expect(types(journal)).not.toContain('evidence.examined');
       expect(outcome?.type).toBe('done');
     }
+  });
+
+  it('is examined in a loop without checks whose prompt is a file, and never rejects its claim', () => {
+    const start: Happening = { type: 'start.recorded', tree: 'a1b2', prompt: 'PROMPT.md' };
+    const afterRun = given(plain, start, ...begun, exited('1.1', 0));
+    const documented = given({ ...plain, preset: 'ralph-cli' }, start, ...begun, exited('1.1', 0));
+    expect(wanted(documented)).toMatchObject({ type: 'wait' });
+    expect(wanted(afterRun)).toMatchObject({ type: 'examine', start: { prompt: 'PROMPT.md' } });
+    const changed = [{ path: 'PROMPT.md', how: 'changed', as: 'prompt' }] as const;
+    const found: Happening = {
+      type: 'evidence.examined',
+      key: 'examine:1.1:after',
+      changed,
+      more: 0,
+      protected: 0,
+      problem: null,
+    };
+    const claimed = { claim: { by: 'promise-tag', text: '<promise>DONE</promise>' } } as const;
+    const through = [start, ...begun, output('1.1', claimed), exited('1.1', 0), found];
+    const verdict = given(plain, ...through, {
+      type: 'claim.made',
+      iteration: 1,
+      run: '1.1',
+      claim: claimed.claim,
+    });
+    expect(wanted(verdict)).toMatchObject({ type: 'record', event: { type: 'claim.accepted' } });
   });
 
   it('rejects a claim while a protected file is changed, and the next prompt says how to see the old one', () => {
@@ -181,9 +207,12 @@ describe('a policy', () => {
       const { stateEdits, evidence } = upgraded(rest as Policy);
       return { stateEdits, evidence };
     };
-    const evidence = { protect: [], onProtectedChange: 'warn' };
+    const evidence = { protect: [], onProtectedChange: 'warn', promptFile: 'always' };
     expect(older('default')).toEqual({ stateEdits: false, evidence });
-    expect(older('swarm')).toEqual({ stateEdits: true, evidence });
+    expect(older('swarm')).toEqual({
+      stateEdits: true,
+      evidence: { ...evidence, promptFile: 'with-checks' },
+    });
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * The files that a verdict rests on: those that checks run, tests, and what the user protects. They are compared with the
- * start after every run, and before a claim is judged.
+ * The files that a verdict rests on: those that checks run, tests, what the user protects, and the file of the prompt. They
+ * are compared with the start after every run, and before a claim is judged.
  */
 import { openClaim } from './claim.ts';
 import type { Effect } from './effect.ts';
@@ -11,7 +11,7 @@ import type { EvidenceFeedback, LoopState } from './state.ts';
 /** Compares the files with the start, and puts protected ones back where the policy says so. */
 export function examineEvidence(state: LoopState): readonly Effect[] | undefined {
   const { policy, turn, start } = state;
-  if (start === null || !isWatching(policy)) return undefined;
+  if (start === null || !isWatching(state)) return undefined;
   // Before a run nothing has changed since the last look, unless a run was cut short: only its claim is of interest.
   if (turn.run === null && openClaim(state) === null) return undefined;
   const key = `${turn.iteration}.${turn.runs}:${turn.run === null ? 'before' : 'after'}`;
@@ -21,8 +21,15 @@ export function examineEvidence(state: LoopState): readonly Effect[] | undefined
   return [{ type: 'restore', key: `restore:${key}`, start }];
 }
 
+/** Whether a loop compares files with its start. */
+export function isWatching({ policy, start }: Pick<LoopState, 'policy' | 'start'>): boolean {
+  if (start === null) return false;
+  const hasPrompt = start.prompt !== undefined && policy.evidence.promptFile === 'always';
+  return hasPrompt || hasEvidence(policy);
+}
+
 /** Whether a policy has files that the evidence rests on. A loop without checks has no evidence of its own. */
-export function isWatching({ checks, evidence }: Policy): boolean {
+export function hasEvidence({ checks, evidence }: Policy): boolean {
   return checks.commands.length > 0 || evidence.protect.length > 0;
 }
 

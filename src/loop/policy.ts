@@ -122,7 +122,12 @@ export interface EvidencePolicy {
   /** Globs relative to the workspace; only files that were there at the start count. */
   readonly protect: readonly string[];
   readonly onProtectedChange: OnProtectedChange;
+  /** Whether the file of the prompt is watched in every loop, or only where other files are. */
+  readonly promptFile: PromptFileWatch;
 }
+
+export const PROMPT_FILE_WATCHES = ['always', 'with-checks'] as const;
+export type PromptFileWatch = (typeof PROMPT_FILE_WATCHES)[number];
 
 /** After a change of a protected file: say so, reject the claim too, or put the file back before the checks. */
 export const ON_PROTECTED_CHANGE = ['warn', 'reject', 'restore'] as const;

@@ -28,8 +28,12 @@ export interface Preset {
 
 const SECOND = 1000;
 
-/** The documents have no stuck detection and no run timeouts, and one exit code for all signals. */
+/**
+ * The documents have no stuck detection, no run timeouts and one exit code for all signals, and give the agent the prompt file as
+ * it is now.
+ */
 const documented = {
+  evidence: { ...base.evidence, promptFile: 'with-checks' },
   limits: { ...base.limits, unchanged: null },
   timeouts: { ...base.timeouts, runMs: null, inactivityMs: null },
   signals: { SIGINT: 'finish', SIGTERM: 'finish' },
@@ -51,6 +55,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     policy: {
       ...base,
       preset: 'conductor',
+      evidence: documented.evidence,
       keys: 'own',
       taskFolder: true,
       completion: {

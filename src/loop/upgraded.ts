@@ -1,5 +1,5 @@
 import { DEFAULT_POLICY } from './default-policy.ts';
-import type { DelayPolicy, Policy, TimeoutsPolicy, WordingPolicy } from './policy.ts';
+import type { DelayPolicy, EvidencePolicy, Policy, TimeoutsPolicy, WordingPolicy } from './policy.ts';
 import { EXIT_CODES, type ExitCodes } from './outcome.ts';
 import { presets, type Preset } from './presets.ts';
 import { OURS, wordings } from './wording.ts';
@@ -79,11 +79,14 @@ function withExitCodes(policy: Policy): Policy {
   return { ...policy, exitCodes: { ...EXIT_CODES, ...written, terminated } };
 }
 
-/** Earlier versions watched no evidence. */
+/** Earlier versions watched no evidence, or not the file of the prompt. */
 function withEvidence(policy: Policy): Policy {
-  const written: Partial<Policy> = policy;
-  if (written.evidence !== undefined) return policy;
-  return { ...policy, evidence: { protect: [], onProtectedChange: 'warn' } };
+  const written: Partial<EvidencePolicy> | undefined = policy.evidence;
+  if (written?.promptFile !== undefined) return policy;
+  // A later version may know more presets.
+  const known: Preset | undefined = presets[policy.preset];
+  const { evidence } = known?.policy ?? DEFAULT_POLICY;
+  return { ...policy, evidence: { ...evidence, ...written } };
 }
 
 /** Earlier versions took edits of `state.json` in every preset. */

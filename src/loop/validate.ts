@@ -11,6 +11,7 @@ import {
   INACTIVITY_OF,
   POSTS,
   ON_PROTECTED_CHANGE,
+  PROMPT_FILE_WATCHES,
   PRESET_NAMES,
   SECTION_NAMES,
   SIGNAL_ACTIONS,
@@ -271,7 +272,11 @@ const POLICY = object({
     baseline: flag,
   }),
   plan: nullable(object({ file: insidePath })),
-  evidence: object({ protect: list(glob), onProtectedChange: oneOf(ON_PROTECTED_CHANGE) }),
+  evidence: object({
+    protect: list(glob),
+    onProtectedChange: oneOf(ON_PROTECTED_CHANGE),
+    promptFile: oneOf(PROMPT_FILE_WATCHES),
+  }),
   limits: object({
     ...CHANGEABLE_LIMITS,
     // Some presets allow no iteration at all.

@@ -72,15 +72,19 @@ export async function startRecord(
   repository: Repository,
   tree: string,
   policy: Policy,
+  promptFile: string | null,
 ): Promise<{ readonly start: StartRecord; readonly notes: readonly string[] }> {
-  if (!isWatching(policy)) return { start: { tree }, notes: [] };
-  const { files, hash, idle } = await watchedFiles(repository, { tree }, policy);
+  const prompt = promptFile === null ? {} : { prompt: promptFile };
+  const asked = { tree, ...prompt };
+  if (!isWatching({ policy, start: asked })) return { start: { tree }, notes: [] };
+  const { files, hash, idle } = await watchedFiles(repository, asked, policy);
+  const hasPrompt = files.some(({ name }) => name === promptFile);
   const top = await topOf(repository);
   const comparison = new FileComparison(top);
   const inexact = files.filter((file) => comparison.compare(file) !== 'same');
   const exact = await exactRecords(repository, top, inexact);
   return {
-    start: { tree, files: hash, ...(exact === null ? {} : { exact }) },
+    start: { tree, files: hash, ...(hasPrompt ? prompt : {}), ...(exact === null ? {} : { exact }) },
     notes: idle.map(
       (glob) => `warning: protect: no file matches ${JSON.stringify(glob)} now, and new files do not count`,
     ),
@@ -161,7 +165,7 @@ function changedFile({ file, how, part }: Change): ChangedEvidence {
   return part === undefined ? known : { ...known, part: safe(part) };
 }
 
-const RANKS = { protected: 0, check: 1, test: 2 } as const;
+const RANKS = { prompt: 0, protected: 1, check: 2, test: 3 } as const;
 const MAX_NAMES = 8;
 
 function restoration(results: readonly (readonly [string, string | null])[]): Restoration {

@@ -1,4 +1,6 @@
 /** What a loop needs from git before it starts, and what becomes of its records when it is archived or removed. */
+import { relative, resolve } from 'node:path';
+import { realPath } from '../files/paths.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { leftOutTrailers, removeRecords, thinRecords } from '../git/records.ts';
@@ -8,7 +10,7 @@ import { problemWith } from '../git/state.ts';
 import { recordName, recordTree, withTree, type Lacking } from '../git/tree.ts';
 import { isCommit } from '../loop/words.ts';
 import type { StartRecord } from '../loop/event.ts';
-import { isWatching } from '../loop/evidence.ts';
+import { hasEvidence } from '../loop/evidence.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 import { readOwnedLoops } from '../store/read-loop.ts';
@@ -74,13 +76,22 @@ export async function recordStart(loop: StartSpec): Promise<RecordedStart> {
     const tree = known ?? (await writeRecord(repository, loop, ref));
     // After a run the ref may be the agent's, and only the journal knows the start.
     if (loop.hasRun) return { start: null, notes: [], isRecorded: true };
-    const { start, notes } = await startRecord(repository, tree, policy);
+    const { start, notes } = await startRecord(repository, tree, policy, promptFile(spec, policy));
     const branch = commitsWithGit(policy, treeOf(spec), env) ? await branchFact(repository) : {};
     return { start: { ...start, ...branch }, notes, isRecorded: true };
   } catch (error) {
     if (!(error instanceof GitError) || commitsWithGit(policy, treeOf(spec), env)) throw error;
     return withoutRecord(policy, `no diffs, no checkpoints: ${error.message}`, treeOf(spec));
   }
+}
+
+/** The file of the prompt, relative to where the loop works; null if there is none, or if it is the plan, which changes. */
+function promptFile(spec: Spec, { plan }: Policy): string | null {
+  const { prompt } = spec;
+  const given = 'file' in prompt ? prompt.file : 'spec' in prompt ? prompt.spec : null;
+  if (given === null) return null;
+  const [tree, file] = [realPath(treeOf(spec)), realPath(given)];
+  return plan !== null && resolve(tree, plan.file) === file ? null : relative(tree, file);
 }
 
 /** Records the tree as it is now, and returns its id. The first look of the loop, which follows, uses the same index. */
@@ -113,7 +124,7 @@ function withoutRecord(policy: Policy, note: string, folder: string): RecordedSt
     throw new UserError(
       `cannot protect ${shortList(protect, 3)} in ${folder} (${note.replace(/:.*/s, '')}): protected files are compared with the git tree at the start; run git init, or start without --protect`,
     );
-  const unwatched = isWatching(policy)
+  const unwatched = hasEvidence(policy)
     ? ', changes of tests and of files that checks run are not noticed'
     : '';
   return { start: null, isRecorded: false, notes: [`${note}${unwatched}`] };

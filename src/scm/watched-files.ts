@@ -1,4 +1,4 @@
-/** Which files of the start the evidence rests on: what checks run, tests, and what the user protects. */
+/** Which files of the start the evidence rests on: what checks run, tests, what the user protects, and the prompt. */
 import { checkFiles, packageScripts } from '../checks/check-files.ts';
 import { isTestFile } from '../checks/test-files.ts';
 import { GitError, prefixOf, utf8, type Repository } from '../git/git.ts';
@@ -43,8 +43,9 @@ export async function watchedFiles(
   const nameOf = ({ path }: RecordedFile): string => utf8(path.slice(prefix.length));
   const isProtected = globMatcher(evidence.protect);
   for (const file of below) if (isProtected(nameOf(file))) add(file, { as: 'protected' });
+  const fileAt = (name: string): RecordedFile | undefined => byPath.get(pathOf(prefix, name));
+  if (start.prompt !== undefined) addIfThere(fileAt(start.prompt), (file) => add(file, { as: 'prompt' }));
   if (checks.commands.length > 0) {
-    const fileAt = (name: string): RecordedFile | undefined => byPath.get(pathOf(prefix, name));
     const read = async (name: string): Promise<string | null> => {
       const file = fileAt(name);
       if (file === undefined) return null;

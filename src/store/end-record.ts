@@ -106,9 +106,9 @@ export interface ChildRecord {
 }
 
 export interface EvidenceRecord {
-  /** False outside of git, in a loop without checks and protected files, and in a loop of an older version. */
+  /** False outside of git, in a loop without checks, protected files and a prompt file, and in a loop of an older version. */
   readonly watched: boolean;
-  /** The first few files that differed when they were last compared, protected ones first. */
+  /** The first few files that differed when they were last compared: the prompt file, then protected ones. */
   readonly changed: readonly ChangedEvidence[];
   readonly more: number;
   /** Why they could not be compared; null if they were. */
@@ -181,7 +181,7 @@ function evidenceRecord(
   { evidence, restored, moreRestored }: LoopReport,
 ): EvidenceRecord {
   return {
-    watched: start !== null && isWatching(policy),
+    watched: isWatching({ start, policy }),
     changed: evidence?.changed ?? [],
     more: evidence?.more ?? 0,
     problem: evidence?.problem ?? null,

@@ -1,53 +1,9 @@
 /** The files that a verdict rests on: check scripts, tests and what the user protects, with the built command. */
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openLoadedStage, openStage, waitFor, type OpenStage, type Stage } from './stage.ts';
-
-const DONE = "echo '<promise>DONE</promise>'";
-
-/** A stage with these committed files; scripts are executable. */
-function stageWith(files: Readonly<Record<string, string>>, open: OpenStage = openLoadedStage): Stage {
-  const stage = open();
-  for (const [file, content] of Object.entries(files)) {
-    stage.write(file, content);
-    if (file.endsWith('.sh')) chmodSync(stage.path(file), 0o755);
-  }
-  stage.git('add', '.');
-  stage.git('-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '--quiet', '--message', 'files');
-  return stage;
-}
-
-const CHECK = '#!/bin/sh\ntest -e done.txt\n';
-const CHEAT = `printf '#!/bin/sh\\n' > check.sh`;
-const warning = (names: string): string =>
-  `warning: files that verify the work were changed since the start: ${names}\n`;
-
-interface Summary {
-  readonly evidence: Readonly<Record<string, unknown>>;
-  readonly limitChanges: readonly unknown[];
-  readonly rejectedClaims: number;
-}
-
-/** The record in `ralph status --json`. */
-async function record(stage: Stage): Promise<Summary> {
-  const { stdout } = await stage.ralph('status', 'it', '--json').ended;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the test checks the values
-  return (JSON.parse(stdout) as { readonly record: Summary }).record;
-}
-
-async function story(stage: Stage): Promise<string> {
-  return (await stage.ralph('story', 'it').ended).stdout.replaceAll(/\n {10}/g, ' ');
-}
+import { CHEAT, CHECK, DONE, record, stageWith, story, warning } from './evidence-stage.ts';
+import { openLoadedStage, openStage, waitFor } from './stage.ts';
 
 describe('an agent that changes what verifies its work', () => {
   it('is named in the final report, the story, the status, the result and the next prompt', async () => {

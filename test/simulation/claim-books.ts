@@ -79,8 +79,7 @@ export class ClaimBooks {
   }
 
   mustBeExamined(state: LoopState, what: string): void {
-    if (state.start !== null && isWatching(state.policy))
-      must(this.isExamined, 'L14', `${what} and the evidence was not examined`);
+    if (isWatching(state)) must(this.isExamined, 'L14', `${what} and the evidence was not examined`);
   }
 
   rejected({ because }: Of<'claim.rejected'>, { policy }: LoopState): void {

@@ -14,6 +14,8 @@ export interface Scenario {
   readonly changes: readonly ('some' | 'none' | 'committed' | 'stuck')[];
   /** Whether the loop's start is recorded, and whether protected files cannot be put back. */
   readonly isWatched: boolean;
+  /** Whether the prompt is a file of the repository. */
+  readonly hasPromptFile: boolean;
   readonly stubborn: boolean;
   /** Whether checks and commits write files. */
   readonly litters: boolean;
@@ -209,7 +211,10 @@ export const policyOf = (names: readonly PresetName[]): fc.Arbitrary<Policy> =>
         completion: { ...base.completion, until, afterFailure },
         checks: { ...base.checks, commands: checks, baseline },
         plan,
-        evidence: onProtectedChange === null ? base.evidence : { protect: ['check.sh'], onProtectedChange },
+        evidence:
+          onProtectedChange === null
+            ? base.evidence
+            : { ...base.evidence, protect: ['check.sh'], onProtectedChange },
         limits: { ...base.limits, ...limits },
         timeouts: { ...base.timeouts, runMs: 100_000 },
         commit:
@@ -232,6 +237,7 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
     maxLength: 4,
   }),
   isWatched: fc.constantFrom(true, true, true, false),
+  hasPromptFile: fc.boolean(),
   stubborn: fc.constantFrom(false, false, false, true),
   litters: fc.boolean(),
   operator: fc.array(fc.record({ after: index, control, twice: fc.boolean() }), { maxLength: 4 }),

@@ -16,7 +16,7 @@ import type { EngineScenario } from './engine-scenario.ts';
 import { EngineWatch } from './engine-watch.ts';
 import { Oracle } from './oracle.ts';
 import { must, same } from './plain.ts';
-import { interferenceOf, nudge } from './simulate.ts';
+import { interferenceOf, nudge, startOf } from './simulate.ts';
 
 /** Plays one history with the engine, including crashes, and checks it with the oracle. */
 export async function simulateEngine(scenario: EngineScenario): Promise<EngineHistory> {
@@ -146,7 +146,7 @@ class Simulation {
     if (request?.type === 'loop.reopened') engine.append(request);
     if (events.length === 0) engine.append({ type: 'loop.created', name: 'simulated', policy });
     else engine.append({ type: 'owner.changed', owner: `owner-${events.length}` });
-    if (this.#scenario.isWatched) engine.append({ type: 'start.recorded', tree: 'a1b2' });
+    if (this.#scenario.isWatched) engine.append(startOf(this.#scenario));
     if (request !== null && request.type !== 'loop.reopened') this.#inbox.unshift(request);
     this.#deliver(engine, life);
     this.#isDriving = true;

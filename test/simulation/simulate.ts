@@ -25,8 +25,7 @@ export function simulate(scenario: Scenario): History {
       driver ??= new ToyDriver(journal, world, oracle, interference);
       if (journal.length === 0) driver.append({ type: 'loop.created', name: 'simulated', policy });
       // A driver that crashed before it wrote this writes it now: no run has started yet.
-      if (scenario.isWatched && driver.state.start === null)
-        driver.append({ type: 'start.recorded', tree: 'a1b2' });
+      if (scenario.isWatched && driver.state.start === null) driver.append(startOf(scenario));
       const rest = driver.run();
       if (rest === 'out of steps') throw new Error('L10: the loop neither ends nor waits');
       if (rest === 'ended' && reopens-- > 0)
@@ -44,6 +43,10 @@ export function simulate(scenario: Scenario): History {
     }
   }
   throw new Error('L10: the history does not end');
+}
+
+export function startOf({ hasPromptFile }: Scenario): Happening {
+  return { type: 'start.recorded', tree: 'a1b2', ...(hasPromptFile ? { prompt: 'PROMPT.md' } : {}) };
 }
 
 /** What a person does about a loop that does nothing by itself: answers its question, or resumes it. */
