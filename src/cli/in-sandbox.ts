@@ -54,7 +54,7 @@ async function startChild(folder: string, { request, isDetached, isJson }: Sandb
   return end?.exitCode ?? 1;
 }
 
-/** As outside: exits 0 if the loop has ended, 1 after the timeout, and with its exit code if it rests without having ended. */
+/** As outside: exits as the loop does, and 1 after the timeout. */
 async function wait(folder: string, args: readonly string[]): Promise<number> {
   const { values, positionals } = waitArguments(args);
   const name = required(positionals[0] ?? null, 'wait');
@@ -65,8 +65,9 @@ async function wait(folder: string, args: readonly string[]): Promise<number> {
     timeout === undefined ? Infinity : parseDuration('--timeout', timeout),
   );
   if (rest === null) print(`${name}: still running (timeout)\n`);
-  else print(rest.hasEnded ? `${name}: exited\n` : `${rest.text}\n`);
-  return rest === null ? 1 : rest.hasEnded ? 0 : rest.exitCode;
+  // Nothing in a sandbox can resume a loop, so its status says where it stands.
+  else print(`${rest.hasEnded ? rest.line : rest.text}\n`);
+  return rest === null ? 1 : rest.exitCode;
 }
 
 function waitArguments(args: readonly string[]) {
@@ -88,7 +89,8 @@ async function untilRest(folder: string, name: string, timeoutMs: number = Infin
     if (answer === null && Date.now() >= deadline) return null;
     const { text, summary } = accepted(answer, request);
     if (!isRecord(summary)) continue;
-    return { text, hasEnded: summary['hasEnded'] === true, exitCode: Number(summary['exitCode']) };
+    const { hasEnded, line, exitCode } = summary;
+    return { text, hasEnded: hasEnded === true, line: String(line), exitCode: Number(exitCode) };
   }
   return null;
 }
@@ -96,6 +98,8 @@ async function untilRest(folder: string, name: string, timeoutMs: number = Infin
 interface Rest {
   readonly text: string;
   readonly hasEnded: boolean;
+  /** What `ralph wait` says about it. */
+  readonly line: string;
   readonly exitCode: number;
 }
 

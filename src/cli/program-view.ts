@@ -51,7 +51,7 @@ export function viewCommands(add: Add, { done, isCalled }: Call): void {
       done(await attach(name ?? null, options));
     });
 
-  add('wait [name]', 'wait until a loop is not running')
+  add('wait [name]', 'wait until a loop is not running, and exit as it does')
     .option('--all', 'wait for all running loops of the workspace')
     .option('--timeout <time>', 'give up after this time, e.g. 90, 15m or 2h (default: unlimited)')
     .option(...WORKSPACE)

@@ -2,9 +2,9 @@
 import type { SandboxFront } from '../owner/answer-sandbox.ts';
 import type { SandboxedParent } from '../owner/owner.ts';
 import { deliver } from '../store/deliver.ts';
-import { endRecord } from '../store/end-record.ts';
 import { readLoopIn } from '../store/read-loop.ts';
 import { untilRest } from '../views/until-rest.ts';
+import { restLine } from './rest-line.ts';
 import { describedLoop } from './status.ts';
 
 export function sandboxFront(parent: SandboxedParent): SandboxFront {
@@ -17,10 +17,9 @@ export function sandboxFront(parent: SandboxedParent): SandboxFront {
     async wait(folder) {
       const loop = await untilRest(folder, AbortSignal.timeout(WAIT_MS));
       if (loop === null) return { text: '', summary: null };
-      const { exitCode } = endRecord(loop.state, loop.report, loop.spec);
       return {
         text: describedLoop(folder.path).text,
-        summary: { hasEnded: loop.state.outcome !== null, exitCode },
+        summary: { hasEnded: loop.state.outcome !== null, ...restLine(loop) },
       };
     },
     async stop({ path, name }, now) {

@@ -1,18 +1,18 @@
 import { parseDuration } from '../config/values.ts';
 import { isEnlisted } from '../store/background.ts';
-import { endRecord } from '../store/end-record.ts';
 import { enclosingRuns, loopOf } from '../store/enclosing-runs.ts';
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { UserError } from '../user-error.ts';
 import { untilRest } from '../views/until-rest.ts';
 import { findLoop } from './loops.ts';
 import { print, warn } from './print.ts';
+import { removedLine, restLine } from './rest-line.ts';
 import { keepDaemonAwake } from './wake-daemon.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 
 /**
- * `ralph wait`: waits until a loop is not running. Exits 0 if it has ended, 1 after the timeout, and with the exit code
- * of the loop if it rests without having ended.
+ * `ralph wait`: waits until a loop is not running, and exits as the loop does; 1 after the timeout. Of several loops the
+ * greatest exit code counts.
  */
 export async function wait(name: string | null, options: WaitOptions): Promise<number> {
   if ((name === null) === (options.all !== true))
@@ -43,17 +43,14 @@ function others(workspace: string): readonly LoopReading[] {
   );
 }
 
-async function waitForOne({ folder, spec }: LoopReading, timeout?: AbortSignal): Promise<number> {
-  const loop = await untilRest(folder, timeout);
-  if (loop === null && timeout?.aborted === true) {
-    print(`${spec.name}: still running (timeout)\n`);
-    return 1;
-  }
-  if (loop === null || loop.state.outcome !== null) {
-    print(`${spec.name}: exited\n`);
-    return 0;
-  }
-  const { status, exitCode, next } = endRecord(loop.state, loop.report, spec);
-  print(`${spec.name}: ${status}; continue it with: ${next}\n`);
+async function waitForOne(found: LoopReading, timeout?: AbortSignal): Promise<number> {
+  const loop = await untilRest(found.folder, timeout);
+  const isLate = loop === null && timeout?.aborted === true;
+  const { line, exitCode } = isLate
+    ? { line: `${found.spec.name}: still running (timeout)`, exitCode: 1 }
+    : loop === null
+      ? removedLine(found)
+      : restLine(loop);
+  print(`${line}\n`);
   return exitCode;
 }

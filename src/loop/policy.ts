@@ -299,6 +299,8 @@ export interface WordingPolicy {
   readonly resumeLine: string | null;
   readonly alreadyPausedLine: string | null;
   readonly notPausedLine: string | null;
+  /** What `ralph wait` says about a loop that has ended, if it then exits with 0; null for the result and the loop's exit code. */
+  readonly exitedLine: string | null;
   /** The details of a check: `{command}`, and after it `{code}` and `{seconds}`. */
   readonly checkStartLine: string | null;
   readonly checkExitLine: string | null;

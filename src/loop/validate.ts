@@ -330,6 +330,7 @@ const POLICY = object({
     resumeLine: nullable(nonBlank),
     alreadyPausedLine: nullable(nonBlank),
     notPausedLine: nullable(nonBlank),
+    exitedLine: nullable(nonBlank),
     checkStartLine: nullable(nonBlank),
     checkExitLine: nullable(nonBlank),
     showFailAction: flag,

@@ -21,6 +21,7 @@ export const OURS: WordingPolicy = {
   resumeLine: null,
   alreadyPausedLine: null,
   notPausedLine: null,
+  exitedLine: null,
   checkStartLine: null,
   checkExitLine: null,
   showFailAction: false,
@@ -64,6 +65,7 @@ export const wordings: Readonly<Record<PresetName, WordingPolicy>> = {
     resumeLine: 'resumed ralph loop for {name}',
     alreadyPausedLine: "worker '{name}' is already paused",
     notPausedLine: "worker '{name}' is not paused",
+    exitedLine: '{name}: exited',
   },
   promise: OURS,
 };

@@ -1,5 +1,6 @@
 /** Tools with which an agent starts child loops and waits for them. */
 import * as z from 'zod';
+import { EXIT_CODES } from '../loop/outcome.ts';
 import { runCommand } from './command.ts';
 import { loopName, seconds } from './inputs.ts';
 import { statusOf } from './read-tools.ts';
@@ -31,8 +32,8 @@ export function childTools(tree: string, isSandboxed: boolean): readonly Tool[] 
           cwd: tree,
           signal,
           timeoutMs: (time + MARGIN_SECONDS) * 1000,
-          // After the timeout it exits with 1, and with the loop's own exit code if that rests.
-          codes: [0, 1, 3, 4],
+          // It exits as the loop does.
+          codes: EVERY_END,
         });
         return { data: { result: stdout.trim(), loop: await statusOf(name, tree, signal) } };
       },
@@ -41,3 +42,4 @@ export function childTools(tree: string, isSandboxed: boolean): readonly Tool[] 
 }
 
 const MARGIN_SECONDS = 30;
+const EVERY_END = [...new Set(Object.values(EXIT_CODES))];

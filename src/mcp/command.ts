@@ -30,7 +30,8 @@ export async function runCommand(
   if (result === null) throw new UserError(`cannot start ralph ${name}`);
   const { code, stderr } = result;
   const stdout = result.stdout.toString('utf8');
-  if (code !== null && codes.includes(code)) return { code, stdout, stderr };
+  // A command that refuses to do something prints nothing but the reason, on stderr.
+  if (code !== null && codes.includes(code) && (code === 0 || stdout !== '')) return { code, stdout, stderr };
   if (signal.aborted) throw new UserError(`ralph ${name} was cancelled`);
   if (code === null) throw new UserError(`ralph ${name} did not end within ${timeoutMs / 1000} seconds`);
   throw new UserError(

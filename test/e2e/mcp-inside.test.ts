@@ -229,7 +229,9 @@ describe('an agent inside a run', () => {
       );
 
       stage.release('child');
-      expect(await mcp.says('wait_for_child', { name: 'part' })).toContain('part: exited');
+      expect(await mcp.says('wait_for_child', { name: 'part' })).toContain(
+        'part: iteration limit reached: 1',
+      );
       await mcp.close();
       stage.release('parent');
       await ralph.ended;
@@ -303,7 +305,7 @@ describe('an agent inside a run', () => {
     expect(answers[2]?.text).toContain('from the sandbox');
     expect(answers[3]?.text).toBe('true: has not run yet');
     expect(answers[4]?.text).toContain('"name": "part"');
-    expect(answers[5]?.text).toContain('part: exited');
+    expect(answers[5]?.text).toContain('part: iteration limit reached: 1');
     expect(readFileSync(stage.path('.ralph/loops/it/TASK-MESSAGE-BUS.md'), 'utf8')).toContain(
       'from the sandbox',
     );
