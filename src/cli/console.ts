@@ -11,6 +11,7 @@ import { outputLines } from '../store/check-output.ts';
 import type { LoopObserver } from '../owner/observer.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import type { Mask } from '../store/mask.ts';
+import { costOfLimit, usesOfLimits } from '../store/limit-use.ts';
 import { hideKeys, hideLikelyKeys } from '../store/secrets.ts';
 import { duration } from '../journal/times.ts';
 import { AgentLines } from './agent-lines.ts';
@@ -200,6 +201,7 @@ export class Console implements LoopObserver {
     const parts = [
       ...(waiting === null ? [count] : [waiting, count]),
       duration(Math.max(0, Date.now() - started), ' '),
+      costOfLimit(usesOfLimits(this.#state, 0)),
       waiting === null
         ? `last activity ${duration(Math.max(0, Date.now() - this.#activeAt), ' ')} ago`
         : null,

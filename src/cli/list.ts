@@ -37,12 +37,14 @@ export const NONE_AT_ALL = 'no loops in any workspace; start one with: ralph run
 
 /** Prints one line per loop. */
 export function printTable(rows: readonly LoopRow[], withWorkspace: boolean): void {
+  const withCost = rows.some(({ cost }) => cost !== null);
   const withPlan = rows.some(({ plan }) => plan !== null);
   const withTags = rows.some(({ tags }) => tags !== null);
   const lineOf = (row: LoopRow): readonly string[] => [
     row.name,
     row.status,
     row.iterations,
+    ...(withCost ? [row.cost ?? '-'] : []),
     ...(withPlan ? [row.plan ?? '-'] : []),
     row.owner,
     ...(withTags ? [row.tags ?? ''] : []),
@@ -56,6 +58,7 @@ const HEAD: LoopRow = {
   name: 'NAME',
   status: 'STATUS',
   iterations: 'ITERATION',
+  cost: 'COST',
   plan: 'PLAN',
   owner: 'OWNER',
   tags: 'TAG',

@@ -10,6 +10,7 @@ import { NOTHING_KNOWN } from '../loop/report.ts';
 import { workspaceWith } from '../store/find-workspace.ts';
 import { findFolder, readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
+import { limitUse } from '../store/limit-use.ts';
 import { maskOf } from '../store/mask.ts';
 import { childrenNow, type ChildNow } from '../views/children-now.ts';
 import { isLasting } from '../views/lasting.ts';
@@ -120,6 +121,7 @@ function describe(loop: LoopReading, summary: LoopSummary): StatusParts {
       ([label, text]) => `${label === 'evidence' ? 'Evidence' : 'Restored'}: ${text}`,
     ),
     ...summary.record.limitChanges.map((change) => `Limit changed: ${limitChangeText(change)}`),
+    ...(summary.limits.length === 0 ? [] : [`Used: ${summary.limits.map(limitUse).join(', ')}`]),
     ...spendLines(readable),
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
     ...(report.commits === 0 ? [] : [`Commits: ${commitsText(summary.record)}`]),

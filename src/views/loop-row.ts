@@ -2,6 +2,7 @@
 import { isSettled, stampOf } from '../files/stamp.ts';
 import { ofLimit } from '../loop/counted.ts';
 import { planCount } from '../loop/plan.ts';
+import { costOfLimit } from '../store/limit-use.ts';
 import { masks, type Mask } from '../store/mask.ts';
 import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import { filesOfAnswers } from '../store/remembered.ts';
@@ -34,7 +35,7 @@ export function rowOf(loop: LoopReading, mask: Mask, level: number): LoopRow {
 }
 
 function cellsOf(loop: LoopReading, level = 0): LoopRow {
-  const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } =
+  const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning, limits } =
     summaryOf(loop);
   const { plan } = loop.report;
   const { tags = [] } = loop.spec;
@@ -42,6 +43,7 @@ function cellsOf(loop: LoopReading, level = 0): LoopRow {
     name: `${'  '.repeat(level)}${name}`,
     status,
     iterations: ofLimit(iterations, iterationLimit),
+    cost: costOfLimit(limits),
     plan: plan === null ? null : planCount(plan),
     owner: owner === null ? '-' : String(owner),
     tags: tags.length === 0 ? null : tags.join(','),

@@ -17,6 +17,8 @@ export interface LoopRow {
   readonly name: string;
   readonly status: string;
   readonly iterations: string;
+  /** What is used of the limit on cost; null without one. */
+  readonly cost: string | null;
   /** Null without a plan. */
   readonly plan: string | null;
   readonly owner: string;
@@ -99,7 +101,18 @@ function recaller(): (entry: string, name: string, answer: Answer) => ListedRow 
 }
 
 function textsOf({ id, workspace }: LoopKey, row: LoopRow): Answer['texts'] {
-  return [id, workspace, row.name, row.status, row.iterations, row.plan, row.tags, row.workspace, row.reason];
+  return [
+    id,
+    workspace,
+    row.name,
+    row.status,
+    row.iterations,
+    row.cost,
+    row.plan,
+    row.tags,
+    row.workspace,
+    row.reason,
+  ];
 }
 
 function rowIn([
@@ -108,6 +121,7 @@ function rowIn([
   name,
   status,
   iterations,
+  cost,
   plan,
   tags,
   workspace,
@@ -119,6 +133,7 @@ function rowIn([
     name,
     status,
     iterations,
+    cost: cost ?? null,
     plan: plan ?? null,
     owner: '-',
     tags: tags ?? null,
@@ -129,11 +144,12 @@ function rowIn([
 
 /** A row without secrets. */
 export function withMask(row: LoopRow, mask: Mask): LoopRow {
-  const { plan, tags } = row;
+  const { cost, plan, tags } = row;
   return {
     name: mask.text(row.name),
     status: mask.text(row.status),
     iterations: mask.text(row.iterations),
+    cost: cost === null ? null : mask.text(cost),
     plan: plan === null ? null : mask.text(plan),
     owner: mask.text(row.owner),
     tags: tags === null ? null : mask.text(tags),

@@ -11,6 +11,7 @@ import type { LoopState } from '../loop/state.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { LoopReading } from '../store/read-loop.ts';
+import { usesOfLimits, type LimitUse } from '../store/limit-use.ts';
 import { parentOf } from '../store/enclosing-runs.ts';
 import { loopName } from '../store/names.ts';
 import { isInSession } from '../store/spec.ts';
@@ -50,6 +51,8 @@ export interface LoopSummary {
   /** What is wrong with its files although they can be read. */
   readonly warning?: string;
   readonly next: string | null;
+  /** The limits on cost, tokens and active time that it has. */
+  readonly limits: readonly LimitUse[];
   readonly verification: Verification;
   /** What the last few iterations used; `usd` is null if the cost is unknown. */
   readonly spends: readonly (Omit<IterationSpend, 'usd'> & { readonly usd: number | null })[];
@@ -84,6 +87,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
   }
   const isWaiting = owner !== null || status === 'in-session';
   const wait = isWaiting ? decide(state).find((effect) => effect.type === 'wait') : undefined;
+  const isActive = status === 'running' || (owner !== null && openRun(state) !== null);
   const isAlone = status === 'crashed' || status === 'left';
   const agent = isAlone ? orphanOf(loop) : null;
   const orphan = agent === null ? '' : `; its agent (process ${agent}) is still running`;
@@ -109,6 +113,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     ...(state.questions.length === 0 ? {} : { questions: state.questions }),
     ...(warning === undefined ? {} : { warning }),
     next: remedy ?? (trouble === null ? record.next : `ralph rm ${spec.name}`),
+    limits: usesOfLimits(state, isActive ? Math.max(0, Date.now() - state.now) : 0),
     verification: verificationOf(loop),
     spends: spends(report).map(withoutUnknown),
     record,

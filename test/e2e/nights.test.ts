@@ -90,23 +90,29 @@ describe('a usage limit', () => {
     expect(Number(seconds)).toBeGreaterThan(3600);
   });
 
-  it('is counted down in the status line', { tags: ['tmux'] }, async () => {
-    agents.program('claude', `cat >/dev/null; cat <<'END'\n${limited(inAnHour() - 3400)}END\nexit 1`);
-    const terminals = new Terminals();
-    try {
-      const argv = [process.execPath, rig.command, 'run', 'task', '--name', 'a', '--agent', 'claude'];
-      const terminal = terminals.open(argv, { cwd: rig.workspace, env: { ...rig.env, ...agents.env } });
-      const left = /a: usage limit: (\S+ \S+) left, until (?:\S+ )?\d\d:\d\d · iteration 1\/10/;
-      await terminal.shows('a: usage limit: ');
-      const first = left.exec(terminal.screen)?.[1] ?? '';
-      await until('another time', () => (terminal.screen.includes(`${first} left`) ? null : true));
-      expect(terminal.screen).toMatch(left);
-      await rig.does('stop', 'a', '--now');
-      expect((await terminal.ends()).code).toBe(130);
-    } finally {
-      terminals.close();
-    }
-  });
+  it(
+    'is counted down in the status line, which shows the cost of its limit',
+    { tags: ['tmux'] },
+    async () => {
+      agents.program('claude', `cat >/dev/null; cat <<'END'\n${limited(inAnHour() - 3400)}END\nexit 1`);
+      const terminals = new Terminals();
+      try {
+        const words = ['run', 'task', '--name', 'a', '--agent', 'claude', '--max-cost', '5'];
+        const argv = [process.execPath, rig.command, ...words];
+        const terminal = terminals.open(argv, { cwd: rig.workspace, env: { ...rig.env, ...agents.env } });
+        const left = /a: usage limit: (\S+ \S+) left, until (?:\S+ )?\d\d:\d\d · iteration 1\/10/;
+        await terminal.shows('a: usage limit: ');
+        const first = left.exec(terminal.screen)?.[1] ?? '';
+        await until('another time', () => (terminal.screen.includes(`${first} left`) ? null : true));
+        expect(terminal.screen).toMatch(left);
+        expect(terminal.screen).toMatch(/ · iteration 1\/10 · \d+s · (?:\$0\.\d\d|unknown) of \$5\.00/);
+        await rig.does('stop', 'a', '--now');
+        expect((await terminal.ends()).code).toBe(130);
+      } finally {
+        terminals.close();
+      }
+    },
+  );
 
   it('is named with its end by a resume during the wait', async () => {
     agents.installs('claude');

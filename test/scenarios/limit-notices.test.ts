@@ -1,6 +1,6 @@
 /** What a loop says before a limit ends it. */
 import { expect, it } from 'vitest';
-import { openStage, waitFor } from './stage.ts';
+import { openLoadedStage, openStage, waitFor } from './stage.ts';
 
 it('says in the middle of a run that 80 % of a limit is used: once, on the screen, in the story and in the log', async () => {
   const stage = openStage();
@@ -15,10 +15,41 @@ it('says in the middle of a run that 80 % of a limit is used: once, on the scree
   expect(stage.journal.some(({ type }) => type === 'run.ended')).toBe(false);
   const line = '85 % of the token limit used: 850 of 1000 tokens; raise it with: ralph set it max-tokens=…';
   expect((await stage.ralph('story', 'it').ended).stdout.replaceAll(/\n +/g, ' ')).toContain(line);
+  expect((await stage.ralph('status', 'it').ended).stdout).toContain('\nUsed: 850 of 1000 tokens\n');
   stage.release();
   const { stderr } = await ralph.ended;
   expect(stderr.split(line)).toHaveLength(2);
   expect(stage.log).toContain('[NOTICE] iteration 1 85 % of the token limit used: 850 of 1000 tokens\n');
   const resumed = await stage.ralph('resume', 'it', '-m', '1').ended;
   expect(resumed.stderr).not.toContain('of the token limit used');
+});
+
+it('is shown by ls and status with what is used of it; a list without such a limit has no column for it', async () => {
+  const stage = openLoadedStage();
+  stage.installs('claude');
+  const result = { type: 'result', subtype: 'success', result: 'made', total_cost_usd: 1.2 };
+  stage.plans('default', `echo '${JSON.stringify(result)}'`);
+  const runs = (...words: readonly string[]) =>
+    stage.ralph('run', 'work', '-m', '1', '--agent', 'claude', ...words).ended;
+  await runs('--name', 'free');
+  expect((await stage.ralph('ls').ended).stdout).toMatch(/^NAME +STATUS +ITERATION +OWNER +REASON\n/);
+  await runs('--name', 'it', '--max-cost', '5', '--max-time', '1h');
+  // The second list comes from memory.
+  for (let times = 0; times < 2; times++) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    const { stdout } = await stage.ralph('ls').ended;
+    expect(stdout).toMatch(/^NAME +STATUS +ITERATION +COST +OWNER +REASON\n/);
+    expect(stdout).toMatch(/^it +iterations-exhausted +1\/1 +\$1\.20 of \$5\.00 +-/m);
+    expect(stdout).toMatch(/^free +iterations-exhausted +1\/1 +- +-/m);
+  }
+  expect((await stage.ralph('status', 'it').ended).stdout).toMatch(
+    /^Used: \$1\.20 of \$5\.00, \ds of 1h 0m$/m,
+  );
+  const { stdout } = await stage.ralph('status', 'it', '--json').ended;
+  expect(JSON.parse(stdout)).toMatchObject({
+    limits: [
+      { limit: 'costUsd', used: 1.2, of: 5 },
+      { limit: 'timeMs', of: 3_600_000 },
+    ],
+  });
 });
