@@ -84,6 +84,7 @@ export function linesFor(
     case 'owner.changed':
       return ownerLines(state);
     case 'loop.reopened': {
+      if (event.because !== undefined) return ['its owner did not confirm that it is done: checking again'];
       const where =
         state.turn.started && state.turn.run === null
           ? `resumed: restarting iteration ${ofLimit(state.iteration, state.policy.limits.iterations)}`

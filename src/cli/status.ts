@@ -130,7 +130,7 @@ function describe(loop: LoopReading, summary: LoopSummary): StatusParts {
     ...state.questions.map((question) => `Question: ${questionText(question, spec.name)}`),
     ...(state.policy.sandbox === null ? [] : [capitalized(sandboxLine(state.policy.sandbox))]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
-    ...(warning === undefined ? [] : [`Warning: ${warning}; it is cut off and kept aside on resume`]),
+    ...(warning === undefined ? [] : [`Warning: ${warning}`]),
     ...(next === null ? [] : [`Next: ${next}`]),
   ];
   const iterationStartedAt = report.iterations.at(-1)?.startedAt ?? null;

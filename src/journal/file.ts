@@ -152,15 +152,21 @@ export interface JournalReader {
   take(event: LoopEvent): void;
 }
 
-/** Reads a journal without owning it, and does not change it. Returns how many bytes at its end cannot be read. */
-export function readJournal(path: string, reader: JournalReader): number {
+/** Reads a journal without owning it, and does not change it. */
+export function readJournal(path: string, reader: JournalReader): JournalLength {
   const descriptor = openRegular(path, 'read');
   try {
     const { content, bytes } = readFrom(descriptor, path, reader);
-    return Math.max(0, content.length - bytes);
+    return { bytes, unusable: Math.max(0, content.length - bytes) };
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** How many bytes of a journal can be read, and how many at its end cannot. */
+export interface JournalLength {
+  readonly bytes: number;
+  readonly unusable: number;
 }
 
 interface ReadJournal {

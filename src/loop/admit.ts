@@ -33,6 +33,7 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
     case 'policy.changed':
       return isValid(event.policy);
     case 'loop.reopened':
+      if (event.because !== undefined) return state.outcome?.type === 'done' && event.policy === null;
       return event.policy === null || isValid(event.policy);
     case 'owner.changed':
     case 'owner.left':

@@ -13,7 +13,7 @@
  *   L1  The loop never starts more iterations than its limit allows.
  *   L2  An ended loop wants no effects, and after `loop.ended` it accepts only `loop.reopened`.
  *   L3  `done` needs an accepted claim and, unless the policy asks for the claim alone, checks that all passed after the
- *       last work run. Every run that produced work is checked. Only a failed check rejects a claim, a failed run
+ *       last work run, and after an end that was not confirmed once more. Every run that produced work is checked. Only a failed check rejects a claim, a failed run
  *       whose claim no check can confirm, or L14.
  *   L4  Every planned run ends exactly once, and no other run is planned while one is open.
  *   L5  Folding the journal gives the live state, at every index.

@@ -297,5 +297,9 @@ const EVENT = variant('type', {
   }),
   'control.received': fields({ id: string, control }),
   'loop.ended': fields({ outcome }),
-  'loop.reopened': fields({ policy: nullable(policy), finishesTurn: optional(flag) }),
+  'loop.reopened': fields({
+    policy: nullable(policy),
+    finishesTurn: optional(flag),
+    because: optional(oneOf(['unconfirmed-end'])),
+  }),
 } satisfies Record<Happening['type'], Rule>);

@@ -1,5 +1,5 @@
 import type { Claim, NearMiss, Phase } from './completion.ts';
-import type { Outcome, Signal, StopCause } from './outcome.ts';
+import type { Outcome, Reopening, Signal, StopCause } from './outcome.ts';
 import type { PlanProbe } from './plan.ts';
 import type { LimitsPolicy, NearedLimit, Policy } from './policy.ts';
 import type { Question } from './questions.ts';
@@ -157,11 +157,8 @@ export type Happening =
   | { readonly type: 'control.received'; readonly id: string; readonly control: Control }
   /** The loop ended; after this only `loop.reopened` is accepted. */
   | { readonly type: 'loop.ended'; readonly outcome: Outcome }
-  /**
-   * A person resumed an ended loop, perhaps with another policy. `finishesTurn` finishes an iteration in which the loop was
-   * stopped or aborted; absent in journals of older versions, which did so only after a stop.
-   */
-  | { readonly type: 'loop.reopened'; readonly policy: Policy | null; readonly finishesTurn?: boolean };
+  /** An ended loop continues. */
+  | ({ readonly type: 'loop.reopened' } & Reopening);
 
 /** The prompt of a run. */
 export interface PromptRecord {

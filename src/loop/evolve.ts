@@ -19,7 +19,7 @@ import type { Check, Policy } from './policy.ts';
 import { NO_PROGRESS, progressAfter, progressFrom } from './progress.ts';
 import { answerByDefault } from './questions.ts';
 import { refusalAfter } from './refusal.ts';
-import { FIRST_TURN, NO_EVIDENCE, runAgain } from './turn.ts';
+import { FIRST_TURN, judgeAgain, NO_EVIDENCE, runAgain } from './turn.ts';
 import { upgraded } from './upgraded.ts';
 import { endsByClaim, isCutShort, NO_OUTPUT, openRun } from './run.ts';
 import type { Feedback, JudgedClaim, LoopState, MessageMarks, Run, Turn } from './state.ts';
@@ -151,6 +151,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
     case 'loop.ended':
       return { ...state, outcome: event.outcome };
     case 'loop.reopened':
+      if (event.because !== undefined) return judgeAgain(state);
       return reopen(
         event.policy === null ? state : changePolicy(state, event.policy),
         event.finishesTurn === true,

@@ -44,6 +44,19 @@ export type Outcome =
   /** A person, a signal or a deadline stopped the loop. */
   | { readonly type: 'stopped'; readonly by: StopCause; readonly signal?: Signal };
 
+/** How an ended loop continues. */
+export interface Reopening {
+  /** A person resumed it, perhaps with another policy. */
+  readonly policy: Policy | null;
+  /**
+   * It finishes an iteration in which it was stopped or aborted; absent in journals of older versions, which did so only after
+   * a stop.
+   */
+  readonly finishesTurn?: boolean;
+  /** The journal said that it is done, and no owner has confirmed that: the claim is judged again. Absent if a person resumed it. */
+  readonly because?: 'unconfirmed-end';
+}
+
 /** The signals that a loop acts on. */
 export type Signal = 'SIGINT' | 'SIGTERM';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fold } from './evolve.ts';
+import { evolve, fold } from './evolve.ts';
 import type { Control, Happening, LoopEvent } from './event.ts';
 import {
   begun,
@@ -14,7 +14,7 @@ import {
   write,
 } from '../../test/rig/given.ts';
 import { nth, play, policyOf } from '../../test/rig/play.ts';
-import { exits } from '../../test/rig/world.ts';
+import { claims, exits } from '../../test/rig/world.ts';
 import type { LoopState } from './state.ts';
 
 const full: Control = { type: 'abort', message: 'no space left on device' };
@@ -139,5 +139,65 @@ describe('a loop that is resumed after an abort', () => {
       { type: 'loop.reopened', policy: null, at },
     ];
     expect(fold(journal).turn).toMatchObject({ iteration: 2, run: null });
+  });
+});
+
+describe('an end that its owner has not confirmed', () => {
+  const doubted: Happening = { type: 'loop.reopened', policy: null, because: 'unconfirmed-end' };
+  const done: Happening = {
+    type: 'loop.ended',
+    outcome: { type: 'done', verified: true, childrenLeft: [] },
+  };
+  const again = (told: ReturnType<typeof play>, checks: readonly number[]): ReturnType<typeof play> =>
+    play({}, { runs: [exits(0)], checks }, [], [...told.journal, { ...doubted, at: told.state.now }]);
+  const told = play({ ...commits, checkpoint: true }, { runs: [claims()], checks: [0], changes: ['some'] });
+
+  it('is an end again after its checks have passed once more; nothing else is repeated', () => {
+    expect(told.outcome).toMatchObject({ type: 'done' });
+    const { journal, outcome } = again(told, [0]);
+    expect(outcome).toEqual({ type: 'done', verified: true, childrenLeft: [] });
+    expect(journal.slice(told.journal.length + 2).map(({ type }) => type)).toEqual([
+      'checks.started',
+      'check.finished',
+      'claim.made',
+      'claim.accepted',
+      'loop.ended',
+    ]);
+  });
+
+  it('is rejected by a check that fails now, and the loop goes on with the next iteration', () => {
+    const { journal } = again(told, [1]);
+    const since = journal.slice(told.journal.length + 1);
+    expect(since.find(({ type }) => type === 'claim.rejected')).toMatchObject({
+      iteration: 1,
+      failed: ['test'],
+    });
+    expect(since.find(({ type }) => type === 'iteration.started')).toMatchObject({ iteration: 2 });
+  });
+
+  it('is taken back where it was written during a run: the run is still open', () => {
+    const running = evolve(given(checked, ...begun), { ...done, at: 1 });
+    expect(running.outcome).toMatchObject({ type: 'done' });
+    expect(wanted(after(running, doubted))).toMatchObject({ key: 'run:1.1' });
+  });
+
+  it('is no claim where the agent has made none', () => {
+    const forged = evolve(given(checked, ...begun, exited('1.1', 0)), { ...done, at: 1 });
+    const checking = after(forged, doubted, { type: 'checks.started', iteration: 1, run: '1.1' });
+    expect(wanted(checking)).toMatchObject({ key: 'check:1.1' });
+    const passed = after(checking, {
+      type: 'check.finished',
+      iteration: 1,
+      run: '1.1',
+      index: 0,
+      command: 'test',
+      result: { code: 0, timedOut: false, durationMs: 1, log: 'x' },
+    });
+    expect(wanted(passed)).toMatchObject({ key: 'wait:1.1' });
+  });
+
+  it('is only that of a loop that is done', () => {
+    const stopped = evolve(given(checked, ...begun), { ...fatal, at: 1 });
+    expect(after(stopped, doubted)).toBe(stopped);
   });
 });

@@ -13,6 +13,11 @@ export function runAgain(state: LoopState, ignoresSharedLimit = false): LoopStat
   return { ...state, turn: { ...state.turn, ...NO_EVIDENCE, ...again } };
 }
 
+/** Takes back an end that its owner has not confirmed: the evidence is collected again, and then the claim is judged again. */
+export function judgeAgain(state: LoopState): LoopState {
+  return { ...state, outcome: null, turn: { ...state.turn, ...NO_EVIDENCE } };
+}
+
 /** What a new run or new rules reset: evidence, the claim, changes to commit and the wait for child loops. */
 export const NO_EVIDENCE = {
   evidence: null,

@@ -166,7 +166,7 @@ async function archiveEarlier(
   folder: LoopFolder,
   notes: string[],
 ): Promise<string | null> {
-  const earlier = readLoopAt(folder);
+  const earlier = readLoopAt(folder, { isLocked: true });
   if (earlier !== null) {
     refuseUnfinished(earlier, request.fresh);
     await endEarlier(earlier, request, notes);
@@ -212,8 +212,7 @@ function refuseUnfinished(earlier: LoopReading, fresh: boolean): void {
   if (fresh) return;
   if (trouble !== null) throw new UserError(`${trouble}; archive it and start over with: --fresh`);
   if (state.outcome !== null) return;
-  // This process holds the lock now, so the loop has no other owner.
-  const agent = orphanOf({ ...earlier, owner: null });
+  const agent = orphanOf(earlier);
   const what = state.control.paused ? 'is paused' : 'is not finished';
   const orphan = agent === null ? '' : `, and its agent (process ${agent}) still works on these files`;
   throw new NameTaken(

@@ -26,6 +26,7 @@ import { Packing } from '../scm/packing.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { dismiss } from '../store/background.ts';
 import { announceChild } from '../store/children.ts';
+import { isEndNoted, noteEnd, UNCONFIRMED_END } from '../store/end-note.ts';
 import { Inbox } from '../store/inbox.ts';
 import { forget } from '../store/kept-environment.ts';
 import { onDesk, relockDesk } from '../store/desk.ts';
@@ -105,6 +106,8 @@ export class OwnedLoop {
     this.#engine = this.#openEngine();
     this.#children = new ChildWatch(loop.folder, this.#engine);
     this.#observers.push(this.#projections, this.#posts, ...this.#ownObservers(), this.#backlog);
+    if (this.state.outcome?.type === 'done' && !isEndNoted(loop.folder, this.#journal.mark.bytes))
+      this.#append(UNCONFIRMED_END);
     if (this.#hadOwner && this.state.outcome === null)
       this.#append({ type: 'owner.changed', owner: String(process.pid) });
   }
@@ -223,6 +226,7 @@ export class OwnedLoop {
   close(): void {
     try {
       this.#projections.flush({ isLast: isInSession(this.spec) && this.state.outcome === null });
+      if (this.state.outcome?.type === 'done') noteEnd(this.folder, this.#journal.mark.bytes);
       if (this.state.outcome !== null) {
         forget(this.spec.id);
         dismiss(this.spec.id);

@@ -11,7 +11,7 @@ export async function withIdleLoop<T>(loop: LoopReading, work: () => Promise<T>)
   const lock = await takeLock(folder.lock, thisProcess());
   if (!lock.taken) throw stillRunning(spec.name, lock.owner?.pid ?? null);
   try {
-    const { state } = readLoopAt(folder) ?? loop;
+    const { state } = readLoopAt(folder, { isLocked: true }) ?? loop;
     // The agent may have outlived its owner; its files must not change.
     const agent = orphanOf({ ...loop, state, owner: null });
     if (agent !== null) {

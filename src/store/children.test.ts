@@ -10,6 +10,7 @@ import type { LoopState } from '../loop/state.ts';
 import { enlist } from './background.ts';
 import { refuseChild, takePlace, termsOfChild } from './child-limits.ts';
 import { announceChild, childChanges, forgetEndedChildren, standingOf } from './children.ts';
+import { noteEnd } from './end-note.ts';
 import { thisProcess } from './lock-owner.ts';
 import { STATE } from './state-folder.ts';
 import { writeSpec, type ParentRun, type Spec } from './spec.ts';
@@ -49,6 +50,7 @@ function write(name: string, parent: Spec['parent'], events: readonly Happening[
   const journal = openJournal(folder.journal, { knownMark: null, begin() {}, take() {} });
   const all: readonly Happening[] = [{ type: 'loop.created', name, policy: DEFAULT_POLICY }, ...events];
   for (const [index, event] of all.entries()) journal.append({ ...event, at: 1000 + index }, index);
+  if (all.at(-1)?.type === 'loop.ended') noteEnd(folder, journal.mark.bytes);
   journal.close();
   return folder;
 }
@@ -107,6 +109,12 @@ describe('a child', () => {
     expect(after(parent, recorded)).toEqual([]);
     forgetEndedChildren(parent, recorded);
     expect(readdirSync(parent.children)).toEqual([]);
+  });
+
+  it('whose end no owner has confirmed is lost', () => {
+    const kid = child('kid', [done]);
+    rmSync(kid.ended);
+    expect(standingOf(kid.id)).toEqual({ is: 'lost', why: 'crashed' });
   });
 
   it('S1.58 counts from its registration, before its first event', () => {

@@ -1,13 +1,14 @@
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isEnlisted } from './background.ts';
+import { isEndNoted, UNCONFIRMED_END } from './end-note.ts';
 import { LoopFolder, loopsFolder, type LoopKey } from './store.ts';
 import { livingOwner } from './lock-owner.ts';
 import { changedJournal, putBack } from './put-back.ts';
 import { registered, registeredAs, registeredIn } from './registry.ts';
 import { describeStranger, strangersIn } from './strangers.ts';
 import { readSpec, type Spec } from './spec.ts';
-import { readJournal, unusableEnd } from '../journal/file.ts';
+import { readJournal, unusableEnd, type JournalLength } from '../journal/file.ts';
 import { JournalError } from '../journal/journal.ts';
 import { lastEvent } from '../journal/last-event.ts';
 import { readSnapshot } from '../journal/snapshot.ts';
@@ -116,15 +117,18 @@ export function readEvents(folder: LoopFolder): readonly LoopEvent[] {
   return events;
 }
 
-/** Reads a loop, as far as its files can be read; null if there is none. */
-export function readLoopAt(folder: LoopFolder): LoopReading | null {
+/** Reads a loop, as far as its files can be read; null if there is none. `isLocked`: by this process, which does not drive it. */
+export function readLoopAt(
+  folder: LoopFolder,
+  { isLocked = false }: { readonly isLocked?: boolean } = {},
+): LoopReading | null {
   if (isMissing(folder.journal) && putBack(folder.journal) === null) return null;
   let known: Knowledge = NOTHING_KNOWN;
   let trouble: string | null = null;
-  let unusable = 0;
+  let length: JournalLength = { bytes: 0, unusable: 0 };
   const snapshot = readSnapshot(folder.snapshot);
   try {
-    unusable = readJournal(folder.journal, {
+    length = readJournal(folder.journal, {
       knownMark: snapshot?.mark ?? null,
       begin(isKnown) {
         if (snapshot !== null && isKnown) known = { state: snapshot.state, report: snapshot.report };
@@ -140,12 +144,21 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
     trouble =
       error instanceof JournalError ? error.message : `cannot read ${folder.journal}: ${reasonOf(error)}`;
   }
-  const owner = liveOwner(folder);
+  const owner = isLocked ? null : liveOwner(folder);
   const remedy = owner === null ? putBack(folder.journal) : null;
   if (remedy !== null) {
     // What another process has made of the journal does not count.
     known = NOTHING_KNOWN;
     trouble = changedJournal(folder.journal, remedy, trouble);
+  }
+  let warning: string | null = null;
+  // A line that the owner is just writing is not complete.
+  if (length.unusable > 0 && owner === null)
+    warning = `${unusableEnd(folder.journal, length.unusable)}; they are cut off and kept aside on resume`;
+  // An owner that is alive is about to note the end.
+  if (known.state.outcome?.type === 'done' && owner === null && !isEndNoted(folder, length.bytes)) {
+    known = learn(known, { ...UNCONFIRMED_END, at: known.state.now });
+    warning = `the journal says that the loop is done, but its owner did not confirm that; ralph resume ${folder.name} checks it again`;
   }
   // The process that made the folder died before the loop's first event.
   if (!known.state.created && trouble === null) return null;
@@ -159,8 +172,6 @@ export function readLoopAt(folder: LoopFolder): LoopReading | null {
     trouble ??= reasonOf(error);
     spec = { ...UNREADABLE_SPEC, id: folder.id, name: folder.name, workspace: folder.workspace };
   }
-  // A line that the owner is just writing is not complete.
-  const warning = unusable > 0 && owner === null ? unusableEnd(folder.journal, unusable) : null;
   return {
     folder,
     spec,
@@ -214,7 +225,10 @@ export function readUnfinishedLoops(workspace: string): readonly LoopReading[] {
 }
 
 function isOpen(key: LoopKey): boolean {
-  return lastEvent(new LoopFolder(key).journal)?.type !== 'loop.ended';
+  const folder = new LoopFolder(key);
+  const last = lastEvent(folder.journal);
+  if (last?.type !== 'loop.ended') return true;
+  return last.outcome.type === 'done' && !isEndNoted(folder, statSync(folder.journal).size);
 }
 
 /** Those of them that a process owns now. */

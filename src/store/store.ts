@@ -22,6 +22,8 @@ export class LoopFolder {
   readonly journal: string;
   readonly lock: string;
   readonly snapshot: string;
+  /** What the owner of a loop that is done has noted about its end. */
+  readonly ended: string;
   readonly inbox: string;
   /** One file per child loop whose end the journal does not have yet, and their lock. */
   readonly children: string;
@@ -48,6 +50,7 @@ export class LoopFolder {
     this.journal = join(path, 'journal.jsonl');
     this.lock = join(path, 'lock');
     this.snapshot = join(path, 'snapshot.json');
+    this.ended = join(path, 'ended');
     this.inbox = join(path, 'inbox');
     this.children = join(path, 'children');
     this.childrenLock = join(path, 'children.lock');

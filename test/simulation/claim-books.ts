@@ -32,6 +32,13 @@ export class ClaimBooks {
     this.isAccepted = false;
   }
 
+  /** The end was not confirmed: nothing that was found before it is evidence. */
+  judgedAgain({ outcome }: LoopState): void {
+    must(outcome?.type === 'done', 'L2', 'the end of a loop that is not done is taken back');
+    this.reset();
+    this.isExamined = false;
+  }
+
   iterationStarted(): void {
     this.#lastRun = null;
   }

@@ -170,6 +170,7 @@ export class Oracle implements Observer {
       case 'loop.ended':
         return this.#loopEnded(before, event);
       case 'loop.reopened':
+        if (event.because !== undefined) return this.#claims.judgedAgain(before);
         // After a stop or an abort the iteration still owes its checks, its commit and its checkpoint.
         if (!this.#stopped) this.#unchecked = false;
         this.#resume();

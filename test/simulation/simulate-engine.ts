@@ -17,6 +17,7 @@ import { EngineWatch } from './engine-watch.ts';
 import { Oracle } from './oracle.ts';
 import { must, same } from './plain.ts';
 import { interferenceOf, nudge, startOf } from './simulate.ts';
+import { reopening } from './reopening.ts';
 
 /** Plays one history with the engine, including crashes, and checks it with the oracle. */
 export async function simulateEngine(scenario: EngineScenario): Promise<EngineHistory> {
@@ -100,7 +101,7 @@ class Simulation {
         else this.#left++;
         this.#world.advanceTo(this.#world.clock + this.#scenario.downtimeMs);
       } else if (end.why === 'paused') request = this.#nextRequest(lives);
-      else if (reopens-- > 0) request = { type: 'loop.reopened', policy: null, finishesTurn: true };
+      else if (reopens-- > 0) request = reopening(fold(this.#pages.events), reopens);
       else {
         const { events } = this.#pages;
         const state = fold(events);

@@ -5,6 +5,7 @@ import { Crash, ToyDriver, type Interference } from '../rig/toy-driver.ts';
 import { FakeWorld } from '../rig/world.ts';
 import { received } from '../rig/play.ts';
 import { Oracle } from './oracle.ts';
+import { reopening } from './reopening.ts';
 import type { Scenario } from './scenario.ts';
 
 /** Plays one history with the toy driver, including crashes, and checks it with the oracle. */
@@ -28,8 +29,7 @@ export function simulate(scenario: Scenario): History {
       if (scenario.isWatched && driver.state.start === null) driver.append(startOf(scenario));
       const rest = driver.run();
       if (rest === 'out of steps') throw new Error('L10: the loop neither ends nor waits');
-      if (rest === 'ended' && reopens-- > 0)
-        driver.append({ type: 'loop.reopened', policy: null, finishesTurn: true });
+      if (rest === 'ended' && reopens-- > 0) driver.append(reopening(driver.state, reopens));
       else if (rest === 'resting') driver.control(`nudge-${nudges++}`, nudge(driver.state));
       else {
         oracle.close(driver.state, journal);

@@ -37,6 +37,7 @@ const OF_STATE: ReadonlySet<string> = new Set([
   'journal.jsonl',
   'spec.json',
   'snapshot.json',
+  'ended',
   'lock',
   'inbox',
   'children',
