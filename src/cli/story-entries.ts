@@ -76,7 +76,7 @@ export function entryForNow(summary: LoopSummary, at: number): StoryEntry | null
 }
 
 function nowText(summary: LoopSummary): string | null {
-  const { status, owner, waiting, reason, iterations, iterationLimit, name } = summary;
+  const { status, owner, waiting, reason, warning, iterations, iterationLimit, name } = summary;
   if (status === 'running') {
     const count = ofLimit(iterations, iterationLimit);
     return `still running (process ${owner}), ${waiting === null ? `iteration ${count}` : `waiting: ${waiting}`}`;
@@ -85,7 +85,7 @@ function nowText(summary: LoopSummary): string | null {
   const resume = `resume it with: ralph resume ${name}`;
   if (status === 'paused') return `paused; ${resume}`;
   return status === 'crashed' || status === 'left'
-    ? `${status}: ${reason ?? 'no process runs it'}; ${resume}`
+    ? [`${status}: ${reason ?? 'no process runs it'}`, warning ?? [], resume].flat().join('; ')
     : null;
 }
 

@@ -137,7 +137,7 @@ export class Engine implements Driver {
     }
   }
 
-  /** Notices that the journal was removed while nothing was written. */
+  /** Notices that the journal was removed or changed while nothing was written. */
   look(): void {
     if (this.#lost !== null) return;
     try {

@@ -90,7 +90,7 @@ export function openJournal(
     if (!isThorough && own.nlink > 0) return;
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found === undefined) restore();
-    else if (found.ino !== own.ino || found.dev !== own.dev) throw foreign('replaced');
+    else if (found.ino !== own.ino) throw foreign('replaced');
   };
 
   return {

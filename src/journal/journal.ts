@@ -6,7 +6,7 @@ export interface Journal {
   readonly length: number;
   /** Writes the next event; throws if `expected` is not the number of events so far. */
   append(event: LoopEvent, expected: number): void;
-  /** Checks that the journal was not removed; restores it if it was. */
+  /** Checks that no other process has removed or changed the journal; restores it if it was removed, throws if it was changed. */
   look(): void;
   /** Returns when all appended events would survive a crash of the machine. */
   sync(): void;

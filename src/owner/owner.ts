@@ -342,7 +342,7 @@ export class OwnedLoop {
     return ending === 'done';
   }
 
-  /** Takes controls from the inbox and questions from the bus, and notices when the journal or the desk was removed. */
+  /** Takes controls from the inbox and questions from the bus, and notices what others did to the journal or the desk. */
   #readInbox(): void {
     this.#engine.look();
     try {

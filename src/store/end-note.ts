@@ -8,6 +8,7 @@
 import { PRIVATE_FILE, textOf } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import type { Happening } from '../loop/event.ts';
+import { learn, type Knowledge } from '../loop/report.ts';
 import type { LoopFolder } from './store.ts';
 
 /** Notes the end of a loop that is done; `bytes` is the length of its journal. */
@@ -25,6 +26,17 @@ export function isEndNoted({ ended }: LoopFolder, bytes: number): boolean {
 }
 
 const MAX_BYTES = 32;
+
+/** A loop without the end that is not noted, as its next owner will see it, and what people should know about it. */
+export function takeBackEnd(
+  known: Knowledge,
+  name: string,
+): { readonly taken: Knowledge; readonly warning: string } {
+  return {
+    taken: learn(known, { ...UNCONFIRMED_END, at: known.state.now }),
+    warning: `the journal says that the loop is done, but its owner did not confirm that; ralph resume ${name} checks it again`,
+  };
+}
 
 /** How the next owner takes back an end that is not noted. */
 export const UNCONFIRMED_END: Happening = { type: 'loop.reopened', policy: null, because: 'unconfirmed-end' };

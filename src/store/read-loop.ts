@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isEnlisted } from './background.ts';
-import { isEndNoted, UNCONFIRMED_END } from './end-note.ts';
+import { isEndNoted, takeBackEnd } from './end-note.ts';
 import { LoopFolder, loopsFolder, type LoopKey } from './store.ts';
 import { livingOwner } from './lock-owner.ts';
 import { changedJournal, putBack } from './put-back.ts';
@@ -157,8 +157,7 @@ export function readLoopAt(
     warning = `${unusableEnd(folder.journal, length.unusable)}; they are cut off and kept aside on resume`;
   // An owner that is alive is about to note the end.
   if (known.state.outcome?.type === 'done' && owner === null && !isEndNoted(folder, length.bytes)) {
-    known = learn(known, { ...UNCONFIRMED_END, at: known.state.now });
-    warning = `the journal says that the loop is done, but its owner did not confirm that; ralph resume ${folder.name} checks it again`;
+    ({ taken: known, warning } = takeBackEnd(known, folder.name));
   }
   // The process that made the folder died before the loop's first event.
   if (!known.state.created && trouble === null) return null;
@@ -227,8 +226,18 @@ export function readUnfinishedLoops(workspace: string): readonly LoopReading[] {
 function isOpen(key: LoopKey): boolean {
   const folder = new LoopFolder(key);
   const last = lastEvent(folder.journal);
-  if (last?.type !== 'loop.ended') return true;
-  return last.outcome.type === 'done' && !isEndNoted(folder, statSync(folder.journal).size);
+  return last?.type !== 'loop.ended' || isUnconfirmed(folder, last);
+}
+
+/** Whether the last event says that the loop is done, and no owner has confirmed it. Reads only the end of the journal. */
+export function hasUnconfirmedEnd(folder: LoopFolder): boolean {
+  const last = lastEvent(folder.journal);
+  return last !== null && isUnconfirmed(folder, last);
+}
+
+function isUnconfirmed(folder: LoopFolder, last: LoopEvent): boolean {
+  if (last.type !== 'loop.ended' || last.outcome.type !== 'done') return false;
+  return !isEndNoted(folder, statSync(folder.journal, { throwIfNoEntry: false })?.size ?? 0);
 }
 
 /** Those of them that a process owns now. */

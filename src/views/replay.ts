@@ -3,7 +3,14 @@ import { JournalError } from '../journal/journal.ts';
 import { eventsIn } from '../journal/stream.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
-import { liveOwner, readLoop, requireFolder, type LoopReading } from '../store/read-loop.ts';
+import { takeBackEnd } from '../store/end-note.ts';
+import {
+  hasUnconfirmedEnd,
+  liveOwner,
+  readLoop,
+  requireFolder,
+  type LoopReading,
+} from '../store/read-loop.ts';
 import { readSpec, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
@@ -27,7 +34,10 @@ export function replay(workspace: string, name: string, take: Take): LoopReading
     if (!(error instanceof JournalError)) throw error;
     trouble = error.message;
   }
-  return { folder, spec, ...known, owner: liveOwner(folder), trouble };
+  const owner = liveOwner(folder);
+  if (owner !== null || !hasUnconfirmedEnd(folder)) return { folder, spec, ...known, owner, trouble };
+  const { taken, warning } = takeBackEnd(known, name);
+  return { folder, spec, ...taken, owner, trouble, warning };
 }
 
 type Take = (event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec) => boolean;

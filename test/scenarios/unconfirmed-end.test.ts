@@ -56,6 +56,10 @@ describe('a loop with a forged end', () => {
       /^Warning: the journal says that the loop is done, but .*; ralph resume it checks it again$/m,
     );
     expect((await stage.ralph('ls').ended).stdout).toMatch(/^it +crashed .*its owner did not confirm that/m);
+    const story = await stage.ralph('story', 'it').ended;
+    expect(story.stdout.replaceAll(/\n +/g, ' ')).toMatch(
+      /crashed: .*; the journal says that the loop is done, but .*\n$/,
+    );
     const waited = await stage.ralph('wait', 'it').ended;
     expect(waited).toMatchObject({ code: 3, stdout: 'it: unfinished; continue it with: ralph resume it\n' });
     const replaced = await stage.ralph('run', '--name', 'it', '-p', 'work', '--', stage.agent).ended;
