@@ -4,6 +4,7 @@ import { counted, exactDuration, ofLimit } from '../loop/counted.ts';
 import { decide, wantsChecks } from '../loop/decide.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
+import { signalText } from '../loop/exit-code.ts';
 import { failureText } from '../loop/failure.ts';
 import { capAtDeadline, resetsTooLate, statedReset, waitAfter } from '../loop/limits.ts';
 import { describeNearMiss, missedClaim } from '../loop/near-miss.ts';
@@ -174,7 +175,9 @@ function inactivityText({ policy }: LoopState): string {
 }
 
 function reasonLines({ ending }: RunEnded): readonly string[] {
-  return ending.how === 'exited' && ending.error !== null ? [`reason: ${ending.error.message}`] : [];
+  if (ending.how !== 'exited') return [];
+  const reason = ending.error?.message ?? signalText(ending.code);
+  return reason === null ? [] : [`reason: ${reason}`];
 }
 
 function unparsedLines({ id, output }: Run, { name }: LoopState): readonly string[] {

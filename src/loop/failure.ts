@@ -1,4 +1,5 @@
 import type { ErrorKind, OutputSnapshot, RunClass, RunEnding } from './event.ts';
+import { exitCodeText } from './exit-code.ts';
 import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { producedWork, endsByClaim } from './run.ts';
@@ -102,6 +103,6 @@ export function failureText(ending: RunEnding, as: RunClass): string | null {
       if (ending.error !== null) return ending.error.message;
       return ending.code === null
         ? 'agent exited, exit code unknown'
-        : `agent exited with code ${ending.code}`;
+        : `agent exited with code ${exitCodeText(ending.code)}`;
   }
 }

@@ -1,4 +1,6 @@
-/** How a check failed: `Timeout`, `exit 1`, `exit 127: command not found`. */
+import { signalText } from '../loop/exit-code.ts';
+
+/** How a check failed: `Timeout`, `exit 1`, `exit 127: command not found`, `exit 143: as after SIGTERM`. */
 export function howItFailed({
   code,
   timedOut,
@@ -10,8 +12,8 @@ export function howItFailed({
 }): string {
   if (timedOut) return 'Timeout';
   if (flooded === true) return 'output limit exceeded';
-  const meaning = code === null ? undefined : SHELL_CODES.get(code);
-  return `exit ${code ?? 'unknown'}${meaning === undefined ? '' : `: ${meaning}`}`;
+  const meaning = SHELL_CODES.get(code ?? 0) ?? signalText(code);
+  return `exit ${code ?? 'unknown'}${meaning === null ? '' : `: ${meaning}`}`;
 }
 
 /** Exit codes with which the shell says that it could not run the command. */
