@@ -12,6 +12,7 @@ import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { nearedText } from '../store/limit-use.ts';
+import { longerWaitText } from '../views/longer-wait.ts';
 import { brief } from './brief.ts';
 import { branchText } from './branch-text.ts';
 import { childLine, childrenTimeoutLine, childrenWaitLines } from './child-lines.ts';
@@ -103,8 +104,11 @@ export function linesFor(
       const shared = state.turn.sharedLimit;
       // The end of the loop follows, and says why.
       if (shared !== null && resetsTooLate(state, shared.until, shared.resetsAt) !== null) return [];
-      const until = clockTime(state.turn.sharedLimit?.until ?? event.resetsAt, event.at);
-      return [`another loop of this account hit the usage limit (${event.message}), waiting until ${until}`];
+      const until = clockTime(shared?.until ?? event.resetsAt, event.at);
+      const longer = longerWaitText(state);
+      return [
+        `another loop of this account hit the usage limit (${event.message}), waiting until ${until}${longer === null ? '' : `, ${longer}`}`,
+      ];
     }
     case 'limit.neared':
       return [`${nearedText(event)}; raise it with: ralph set ${state.name} ${SET_KEYS[event.limit]}=…`];

@@ -11,6 +11,7 @@ import { describeNearMiss, missedClaim } from '../loop/near-miss.ts';
 import { refusedForGood } from '../loop/refusal.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { LoopState, Run } from '../loop/state.ts';
+import { longerWaitText } from '../views/longer-wait.ts';
 import { filled } from './wording.ts';
 
 /** The lines about the end of an iteration's run. */
@@ -77,7 +78,8 @@ function usageLimitLine(event: RunEnded, state: LoopState, run: Run): string {
   if (resetsTooLate(state, until, statedReset(state, run)) !== null)
     return `usage limit reached; ${NOT_COUNTED}`;
   const wait = duration(secondsToWait(state, run) * 1000, ' ');
-  return `usage limit reached, waiting until ${clockTime(until, event.at)} (${wait}); ${NOT_COUNTED}`;
+  const how = [wait, longerWaitText(state)].filter((part) => part !== null).join(', ');
+  return `usage limit reached, waiting until ${clockTime(until, event.at)} (${how}); ${NOT_COUNTED}`;
 }
 
 function failureLine({ ending }: RunEnded, state: LoopState, run: Run, took: string): string {

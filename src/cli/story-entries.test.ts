@@ -183,6 +183,9 @@ describe('the story of a loop', () => {
       'starting iteration 1 again (run 1.2)',
     ]);
     const resumed: Happening = { type: 'control.received', id: 'a', control: { type: 'resume', now: true } };
+    expect(texts([...night, 9 * HOUR, fired]).at(-1)).toBe(
+      'waited 8h 0m instead of 6h 0m for the usage limit to reset; the loop was paused or had no process, or this machine slept',
+    );
     expect(texts([...night, 2 * HOUR, resumed]).slice(-1)).toEqual(['resumed by a person without waiting']);
   });
 
@@ -267,6 +270,35 @@ describe('the story of a loop', () => {
       'received SIGINT, finishing the running step (press Ctrl-C again to stop it now)',
       'stopping now (requested by a person)',
     ]);
+  });
+
+  it('tells why a wait for a usage limit is longer than announced', () => {
+    const limit = (resetsAt: number) => output('1.1', null, { resetsAt, message: 'soon' });
+    const limited = (run: string, jitter: number): Happening => ({
+      type: 'run.ended',
+      run,
+      ending: { how: 'exited', code: 1, error: null },
+      as: 'usage-limit',
+      jitter,
+    });
+    const first = [started, planned('1.1'), limit(START + 600_000), limited('1.1', 0.5)];
+    expect(texts(first)[1]).toContain(
+      '(10m 30s, 30s longer than announced: so that loops do not all retry at once); not counted',
+    );
+    const again = [630, { type: 'timer.fired', key: 'wait:1.1' } as const, planned('1.2')];
+    const soon = output('1.2', null, { resetsAt: START + 640_000, message: 'soon' });
+    expect(texts([...first, ...again, soon, limited('1.2', 0)]).at(-1)).toContain(
+      '(1m 0s, 50s longer than announced: the limit was reached 2 times in a row); not counted',
+    );
+    const shared: Happening = {
+      type: 'limit.shared',
+      resetsAt: START + 600_000,
+      message: 'busy',
+      jitter: 0.5,
+    };
+    expect(texts([shared])[0]).toContain(
+      ', 30s longer than announced: so that loops do not all retry at once',
+    );
   });
 
   it('tells limits of other loops, changed settings, child loops and the end with its exit code', () => {

@@ -215,7 +215,13 @@ function tellWait(event: Extract<LoopEvent, { type: 'timer.fired' }>, { state }:
   if (durationMs < 1000 && planned < 1000) return { lines: [] };
   const of =
     Math.abs(planned - durationMs) < 2000 ? '' : ` instead of ${duration(Math.max(0, planned), ' ')}`;
-  return { lines: [`waited ${duration(durationMs, ' ')}${of} ${WAITS[wait.why]}`], facts: { durationMs } };
+  // Nothing else delays a timer.
+  const why =
+    durationMs - planned < 2000 ? '' : '; the loop was paused or had no process, or this machine slept';
+  return {
+    lines: [`waited ${duration(durationMs, ' ')}${of} ${WAITS[wait.why]}${why}`],
+    facts: { durationMs },
+  };
 }
 
 function tellControl(

@@ -110,14 +110,11 @@ const OUTAGE_CAP_MS = 300_000;
  * stating a reset in the near future.
  */
 function usageLimitMs(state: LoopState, run: Run): number {
-  const { turn, policy, rung } = state;
   const resetsAt = statedReset(state, run);
-  const ladder = policy.delay.usageLimitLadderMs;
-  const ladderStep = (index: number): number => ladder[Math.min(Math.max(0, index), ladder.length - 1)] ?? 0;
   const ms =
     resetsAt === null
-      ? ladderStep(rung - 1)
-      : Math.max(resetsAt - turn.at, rung < 2 ? 0 : ladderStep(rung - 2));
+      ? ladderStep(state, state.rung - 1)
+      : Math.max(resetsAt - state.turn.at, leastWaitMs(state));
   return spread(ms, run.ended?.jitter ?? 0);
 }
 
@@ -125,6 +122,27 @@ function usageLimitMs(state: LoopState, run: Run): number {
 export function spread(ms: number, jitter: number): number {
   return Math.ceil(ms + jitter * Math.min(MAX_JITTER_MS, ms / 10));
 }
+/** The minimum wait for a limit with a stated reset. */
+function leastWaitMs(state: LoopState): number {
+  return state.rung < 2 ? 0 : ladderStep(state, state.rung - 2);
+}
+
+function ladderStep({ policy }: LoopState, index: number): number {
+  const ladder = policy.delay.usageLimitLadderMs;
+  return ladder[Math.min(Math.max(0, index), ladder.length - 1)] ?? 0;
+}
+
+/** How much longer than until the stated reset the loop waits after this run, and why. */
+export function beyondReset(state: LoopState, run: Run): { readonly ms: number; readonly why: WhyLonger } {
+  const resetsAt = statedReset(state, run);
+  if (resetsAt === null) return { ms: 0, why: 'spread' };
+  const isRepeated = leastWaitMs(state) > resetsAt - state.turn.at;
+  return { ms: waitAfter(state, run).until - resetsAt, why: isRepeated ? 'repeated' : 'spread' };
+}
+
+/** The limit was reached again and again although it should have reset, or loops must not all retry at once. */
+export type WhyLonger = 'repeated' | 'spread';
+
 
 const MAX_JITTER_MS = 60_000;
 

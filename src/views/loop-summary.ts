@@ -19,6 +19,7 @@ import { shortList } from '../store/short-list.ts';
 import { windowName } from '../store/tmux-place.ts';
 import { clockTime } from '../journal/times.ts';
 import { reasonOf } from '../user-error.ts';
+import { longerWaitText } from './longer-wait.ts';
 import { verificationOf, type Verification } from './verification.ts';
 
 /** The state of a loop, for `ralph ls` and `ralph status`. */
@@ -125,7 +126,8 @@ function withoutUnknown(spend: IterationSpend): LoopSummary['spends'][number] {
 }
 
 /** What the loop waits for, until when, and why. */
-function waitText({ turn, questions }: LoopState, { until, why }: Extract<Effect, { type: 'wait' }>): string {
+function waitText(state: LoopState, { until, why }: Extract<Effect, { type: 'wait' }>): string {
+  const { turn, questions } = state;
   const ending = turn.run?.ended?.ending;
   const error = ending !== undefined && 'error' in ending ? ending.error : null;
   const because: Readonly<Record<typeof why, string | null>> = {
@@ -145,7 +147,9 @@ function waitText({ turn, questions }: LoopState, { until, why }: Extract<Effect
   const end = until === null ? '' : ` until ${clockTime(until, Date.now())}`;
   // An agent or a provider wrote it; the status of a loop is on one line.
   const reason = cut((because[why] ?? '').trim().replaceAll(/\s+/g, ' '), MAX_REASON);
-  return `${words[why]}${end}${reason === '' ? '' : ` (${reason})`}`;
+  const longer = why === 'usage-limit' ? longerWaitText(state) : null;
+  const about = [reason, longer].filter((part) => part !== null && part !== '').join('; ');
+  return `${words[why]}${end}${about === '' ? '' : ` (${about})`}`;
 }
 
 const MAX_REASON = 200;

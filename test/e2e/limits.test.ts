@@ -33,7 +33,7 @@ describe('a usage limit', () => {
     await program.says('usage limit reached, waiting until');
     const during = await rig.does('status', 'a');
     expect(during.stdout).toMatch(
-      /Waiting: usage limit until (?:\S+ )?\S+ \(You’ve hit your limit · resets 5pm \(UTC\)\)/,
+      /Waiting: usage limit until (?:\S+ )?\S+ \(You’ve hit your limit · resets 5pm \(UTC\)(?:; [\dms ]+ longer than announced: so that loops do not all retry at once)?\)/,
     );
     expect(during.stdout).toContain('Consecutive failures: 0');
     await program.crashes();
