@@ -85,7 +85,11 @@ function geminiProtocol({ startedAt }: RunFacts): Protocol {
       /^\[API Error: ([\s\S]*?)\](?:\n|$)/,
       '$1\n',
     );
-    const trouble = readTrouble({ message: message.trim(), quotaResets: true }, startedAt);
+    const at = Date.parse(text(event['timestamp']));
+    const now = Number.isNaN(at) ? startedAt : Math.max(at, startedAt);
+    const isLimit = (suggestedDelay(message) ?? 0) > MAX_OWN_DELAY_S;
+    const codes = isLimit ? ['usage_limit_reached'] : [];
+    const trouble = readTrouble({ message: message.trim(), codes, quotaResets: true }, now);
     return failedResult(trouble, { usage, session });
   };
 
@@ -127,6 +131,15 @@ function geminiProtocol({ startedAt }: RunFacts): Protocol {
     },
   };
 }
+
+/** The seconds in `Suggested retry after 7200s`, which the CLI adds to the message of the provider. */
+function suggestedDelay(message: string): number | null {
+  const seconds = /\nSuggested retry after (\d+(?:\.\d+)?)s/.exec(message)?.[1];
+  return seconds === undefined ? null : Number(seconds);
+}
+
+/** The CLI waits for a shorter delay itself, and gives up at once at a longer one. */
+const MAX_OWN_DELAY_S = 300;
 
 const MAX_ANSWER_LENGTH = 1_000_000;
 

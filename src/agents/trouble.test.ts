@@ -241,6 +241,8 @@ describe('the kind of an error', () => {
     expect(limitOf({})).toBeUndefined();
     expect(limitOf({ quotaResets: true })).toBeNull();
     expect(limitOf({ codes: ['insufficient_quota'], resetsAt: 5 })).toBe(5);
+    // A plan has both codes.
+    expect(limitOf({ codes: ['insufficient_quota', 'usage_limit_reached'] })).toBeNull();
   });
 
   it('is blocked for a 403 without an error of the provider, else authentication', () => {

@@ -38,7 +38,9 @@ export function readTrouble(reported: Reported, startedAt: number): Trouble {
   const status = reported.status ?? statusIn(reported.message);
   const resetsAt = reported.resetsAt ?? resetTime(reported.message, startedAt);
   const isExceeded = matches('quota');
-  const isUnpaid = status === 402 || matches('credit') || (isExceeded && !quotaResets && resetsAt === null);
+  // With the code of a usage limit too, the quota is that of a plan.
+  const resets = quotaResets || resetsAt !== null || PATTERNS.limit.codes.some((code) => codes.has(code));
+  const isUnpaid = status === 402 || matches('credit') || (isExceeded && !resets);
   if (!isUnpaid && (isExceeded || matches('limit'))) {
     return { limit: { resetsAt, message }, error: { kind: 'transient', message } };
   }
@@ -212,7 +214,7 @@ const PATTERNS: Readonly<
     ],
     sentences: [
       /\boverloaded\b|\bserver had an error\b/i,
-      /\brate limit\b|\btoo many requests\b/i,
+      /\brate limit(?:ed)?\b|\btoo many requests\b/i,
       /\bhigh (?:demand|load)\b|\b(?:temporarily|currently) (?:not available|unavailable)\b/i,
       /\binternal server error\b|\bbad gateway\b|\bservice unavailable\b|\bgateway time-?out\b/i,
       /\bstream (?:disconnected|error|closed|ended without)\b|\bconnection (?:error|failed|reset|refused|closed|lost|dropped)\b/i,

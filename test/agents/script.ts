@@ -32,6 +32,8 @@ export type Fault =
   | { readonly kind: 'overloaded' }
   | { readonly kind: 'prompt-too-long' }
   | { readonly kind: 'out-of-credit' }
+  /** Too many requests: the provider says in its own way after how long it accepts another. */
+  | { readonly kind: 'rate-limit'; readonly retryAfterSeconds: number }
   /** The account has reached its usage limit, until the reset. */
   | { readonly kind: 'usage-limit'; readonly resetsInSeconds: number };
 
@@ -57,7 +59,7 @@ export function calls(
   return { type: 'tool', tool, input, usage };
 }
 
-export function fails(kind: Exclude<Fault['kind'], 'usage-limit'>): Turn {
+export function fails(kind: Exclude<Fault['kind'], 'usage-limit' | 'rate-limit'>): Turn {
   return { type: 'fault', fault: { kind } };
 }
 
@@ -81,6 +83,11 @@ export function isBlocked(): Turn {
 
 export function isLimited(resetsInSeconds: number): Turn {
   return { type: 'fault', fault: { kind: 'usage-limit', resetsInSeconds } };
+}
+
+/** HTTP 429; the agent may wait as long as it is told, without a word. */
+export function isRateLimited(retryAfterSeconds: number): Turn {
+  return { type: 'fault', fault: { kind: 'rate-limit', retryAfterSeconds } };
 }
 
 export function hangs(): Turn {

@@ -44,6 +44,7 @@ export const FAULTS: Readonly<Partial<Record<Recorded, Table>>> = {
     '26c-provider-403': fatal('authentication'),
     '27-connection-refused': outage({ retries: 1 }),
     '28-out-of-credit': fatal('out-of-credit'),
+    '29-rate-limit-of-hours': outage({ tools: ['Bash ok'], tokens: [1000, 30, 200, 0], cost: 3510 }),
   },
   codex: {
     '07d-overloaded-mid-stream': outage({ retries: 5 }),
@@ -71,6 +72,7 @@ export const FAULTS: Readonly<Partial<Record<Recorded, Table>>> = {
     '28-out-of-credit': fatal('out-of-credit', 5),
   },
   gemini: {
+    '29-rate-limit-of-hours': outage({ tools: ['bash ok'] }),
     '07d-overloaded-mid-stream': outage({
       text: 'This answer has a beginnin'.repeat(4),
       tokens: [4000, 120, 800, 0],
@@ -86,6 +88,14 @@ export const FAULTS: Readonly<Partial<Record<Recorded, Table>>> = {
     '28-out-of-credit': fatal('out-of-credit'),
   },
   opencode: {
+    // Two hours after the last event of the stream.
+    '29-rate-limit-of-hours': {
+      as: 'usage-limit',
+      error: 'transient',
+      tools: ['run_shell_command ok'],
+      tokens: [1000, 30, 200, 0],
+      limit: Date.UTC(2026, 10, 19, 3, 54, 56, 376),
+    },
     '07d-overloaded-mid-stream': outage(),
     '07e-dropped-stream': outage(),
     '13b-request-too-large': refused(2),

@@ -1,6 +1,6 @@
 import { at, items } from '../json.ts';
 import type { Fault } from '../script.ts';
-import { named, pieces, type Answer, type Protocol, type StreamEvent } from './protocol.ts';
+import { named, pieces, retryAfter, type Answer, type Protocol, type StreamEvent } from './protocol.ts';
 
 /** Anthropic's Messages API, for Claude Code. */
 export const anthropic: Protocol = {
@@ -38,7 +38,8 @@ export const anthropic: Protocol = {
   },
   fail(fault, now) {
     const { status, type, message } = ERRORS[fault.kind];
-    const headers = fault.kind === 'usage-limit' ? subscriptionHeaders(now, fault.resetsInSeconds) : {};
+    const headers =
+      fault.kind === 'usage-limit' ? subscriptionHeaders(now, fault.resetsInSeconds) : retryAfter(fault);
     return { status, headers, body: { type: 'error', error: { type, message } } };
   },
   interrupt(fault) {
@@ -101,5 +102,6 @@ const ERRORS: Readonly<Record<Fault['kind'], { status: number; type: string; mes
     message:
       'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
   },
+  'rate-limit': { status: 429, type: 'rate_limit_error', message: 'Rate limited.' },
   'usage-limit': { status: 429, type: 'rate_limit_error', message: 'This would exceed the usage limit.' },
 };

@@ -1,6 +1,6 @@
 import { at, items } from '../json.ts';
 import type { Fault } from '../script.ts';
-import { pieces, unnamed, type Protocol } from './protocol.ts';
+import { pieces, retryAfter, unnamed, type Protocol } from './protocol.ts';
 
 /** Google's Gemini API, for the Gemini CLI. */
 export const gemini: Protocol = {
@@ -35,10 +35,14 @@ export const gemini: Protocol = {
   },
   fail(fault) {
     const { code, status, message } = ERRORS[fault.kind];
-    if (fault.kind !== 'usage-limit')
-      return { status: code, headers: {}, body: { error: { code, status, message } } };
-    const error = { code, status, message, details: quota(fault.resetsInSeconds) };
-    return { status: code, headers: {}, body: { error } };
+    const details =
+      fault.kind === 'usage-limit'
+        ? quota(fault.resetsInSeconds)
+        : fault.kind === 'rate-limit'
+          ? [retryInfo(fault.retryAfterSeconds)]
+          : null;
+    const error = { code, status, message, ...(details === null ? {} : { details }) };
+    return { status: code, headers: retryAfter(fault), body: { error } };
   },
   interrupt: (fault) => unnamed({ error: ERRORS[fault.kind] }),
 };
@@ -50,8 +54,12 @@ function quota(resetsInSeconds: number): readonly object[] {
       '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
       violations: [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel-FreeTier' }],
     },
-    { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${resetsInSeconds}s` },
+    retryInfo(resetsInSeconds),
   ];
+}
+
+function retryInfo(seconds: number): object {
+  return { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${seconds}s` };
 }
 
 const ERRORS: Readonly<Record<Fault['kind'], { code: number; status: string; message: string }>> = {
@@ -69,6 +77,7 @@ const ERRORS: Readonly<Record<Fault['kind'], { code: number; status: string; mes
     message:
       'Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.',
   },
+  'rate-limit': { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Rate limited.' },
   'usage-limit': {
     code: 429,
     status: 'RESOURCE_EXHAUSTED',

@@ -1,5 +1,5 @@
 import type { Fault } from '../script.ts';
-import type { Failure } from './protocol.ts';
+import { retryAfter, type Failure } from './protocol.ts';
 
 /** An OpenAI error, the same for both of its APIs. */
 export function openaiFailure(
@@ -8,7 +8,7 @@ export function openaiFailure(
 ): Failure & { readonly body: { readonly error: object } } {
   if (fault.kind !== 'usage-limit') {
     const { status, ...error } = ERRORS[fault.kind];
-    return { status, headers: {}, body: { error: { ...error, param: null } } };
+    return { status, headers: retryAfter(fault), body: { error: { ...error, param: null } } };
   }
   const error = {
     type: 'usage_limit_reached',
@@ -17,7 +17,7 @@ export function openaiFailure(
     resets_at: Math.ceil(now / 1000) + fault.resetsInSeconds,
     resets_in_seconds: fault.resetsInSeconds,
   };
-  return { status: 429, headers: {}, body: { error } };
+  return { status: 429, headers: { 'retry-after': String(fault.resetsInSeconds) }, body: { error } };
 }
 
 const ERRORS = {
@@ -30,6 +30,12 @@ const ERRORS = {
   broken: { status: 500, type: 'server_error', code: null, message: 'The server had an error' },
   // OpenAI has no 529; an overloaded engine answers with 503.
   overloaded: { status: 503, type: 'server_error', code: null, message: 'The engine is overloaded' },
+  'rate-limit': {
+    status: 429,
+    type: 'rate_limit_exceeded',
+    code: 'rate_limit_exceeded',
+    message: 'Rate limited.',
+  },
   'prompt-too-long': {
     status: 400,
     type: 'invalid_request_error',

@@ -66,6 +66,11 @@ export function unnamed(data: object | string): StreamEvent {
   return { event: null, data };
 }
 
+/** The header of a rate limit; other faults have none. */
+export function retryAfter(fault: Fault): Readonly<Record<string, string>> {
+  return fault.kind === 'rate-limit' ? { 'retry-after': String(fault.retryAfterSeconds) } : {};
+}
+
 /** Splits a text into three pieces, regardless of words, as a stream does. */
 export function pieces(text: string): readonly string[] {
   const third = Math.ceil(text.length / 3);
