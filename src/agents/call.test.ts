@@ -248,7 +248,7 @@ describe('the setup of an agent', () => {
     const adviceOn = (status: number, message: string): string | null => {
       const { error } = readTrouble({ message, status }, 0);
       expect(error.kind).toBe('authentication');
-      return remedyFor(agentNamed('claude'), error.kind, [], error.message);
+      return remedyFor(agentNamed('claude'), error.kind, [], { message: error.message });
     };
     const login = 'log in with: claude /login, or set ANTHROPIC_API_KEY';
     expect(adviceOn(403, 'You are not allowed to sample from this model')).toBe(
@@ -256,6 +256,14 @@ describe('the setup of an agent', () => {
     );
     expect(adviceOn(403, 'OAuth token has been revoked. Please run /login')).toBe(login);
     expect(adviceOn(401, 'invalid x-api-key')).toBe(login);
+  it('advises smaller steps, not a shorter prompt, if the context is full in the middle of a run', () => {
+    const advice = (isMidRun: boolean): string | null =>
+      remedyFor(agentNamed('claude'), 'request-refused', ['claude'], { isMidRun });
+    expect(advice(false)).toMatch(/^shorten the prompt/);
+    expect(advice(true)).toMatch(/^the run filled the context of its model: ask for smaller steps/);
+    expect(advice(true)).not.toContain('prompt');
+  });
+
   });
 
   it('finds the adapter by the name of the program', () => {

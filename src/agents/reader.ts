@@ -358,7 +358,10 @@ class Reader implements RunReader {
   #withRemedy(reported: RunError | null): RunError | null {
     if (reported === null) return null;
     const error = { ...reported, message: this.#context.hide(reported.message) };
-    const remedy = remedyFor(this.#agent, error.kind, this.#context.argv, error.message);
+    const remedy = remedyFor(this.#agent, error.kind, this.#context.argv, {
+      message: error.message,
+      isMidRun: this.#steps > 0,
+    });
     return remedy === null ? error : { ...error, message: `${error.message.replace(/\.$/, '')}; ${remedy}` };
   }
 

@@ -7,14 +7,19 @@ export function remedyFor(
   agent: Agent,
   kind: ErrorKind,
   argv: readonly string[],
-  message: string = '',
+  { message = '', isMidRun = false }: { readonly message?: string; readonly isMidRun?: boolean } = {},
 ): string | null {
   // The error of an unknown command is its own text, and the advice may not fit.
   if (agent.call === null) return agent.remedies[kind] ?? null;
   if (kind === 'permission-denied') return permissionRemedy(agent.call, agent.name, argv);
   if (message.startsWith(ACCESS_DENIED)) return NO_PERMISSION;
+  // The prompt was accepted; the agent has filled the rest of the context itself.
+  if (kind === 'request-refused' && isMidRun) return CONTEXT_IS_FULL;
   return agent.remedies[kind] ?? COMMON[kind] ?? null;
 }
+
+const CONTEXT_IS_FULL =
+  'the run filled the context of its model: ask for smaller steps per iteration, turn on automatic compaction in the settings of the agent, or choose a model with a larger context';
 
 function permissionRemedy({ autonomous }: AgentCall, name: string, argv: readonly string[]): string {
   const missing = autonomous.filter((flag) => !argv.includes(flag));

@@ -104,7 +104,7 @@ function messageOf(agent: Recorded, { events, reader }: Listening): string {
       /^(?:the connection to the provider is blocked|the provider refuses this request|the provider denies access): /,
       '',
     )
-    .replace(`; ${remedyFor(agentNamed(agent), kind, [], message)}`, '');
+    .replace(`; ${remedyFor(agentNamed(agent), kind, [], { message })}`, '');
   const short = text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH).trimEnd()}…` : text;
   return short.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;');
 }
