@@ -1,4 +1,4 @@
-import type { RunError, Tokens } from '../loop/event.ts';
+import type { RunError, Tokens, UsageLimit } from '../loop/event.ts';
 
 /** How one CLI is called and how its output is read: the port. The other files of this folder are its adapters. */
 export interface Agent {
@@ -14,12 +14,28 @@ export interface Agent {
   /** Creates a parser for the output of one run. */
   read(run: RunFacts): StreamParser;
   /** Reads a line of stderr that has the reason of a retry; absent if the stream has it. */
-  readComplaint?(line: string, run: RunFacts): Retry | null;
+  readComplaint?(line: string, run: RunFacts): Complaint | null;
+  /** How the lines of a log begin that it prints on stderr only because the adapter asks for it; absent if it has none. */
+  readonly ownLog?: OwnLog;
   /** The usage that the CLI has recorded in a file; asked at the end of a run whose output does not report any. */
   recorded?(run: RecordedRun): Usage | null;
 }
 
 export type Retry = Extract<AgentEvent, { type: 'retry' }>;
+
+/** A retry that stderr reports; `attempt` is null if the CLI does not count, and Ralph does. */
+export interface Complaint extends Omit<Retry, 'type' | 'attempt'> {
+  readonly attempt: number | null;
+  /** The stream reports the same retry. */
+  readonly isRepeated?: true;
+}
+
+export interface OwnLog {
+  /** The first characters of every line. */
+  readonly prefix: string;
+  /** The flag with which a user asks for the log, to see it. */
+  readonly flag: string;
+}
 
 export interface AgentCall {
   /** The name of its program. */
@@ -160,6 +176,8 @@ export type AgentEvent =
       readonly most: number | null;
       readonly waitMs: number | null;
       readonly error: RunError;
+      /** The reason is a usage limit; absent otherwise. */
+      readonly limit?: UsageLimit;
       /** The CLI retries at once and never gives up. */
       readonly isEndless?: true;
     }

@@ -28,13 +28,25 @@ describe('the command line of an agent', () => {
   it.each([
     ['claude', '-p --output-format stream-json --verbose --dangerously-skip-permissions'],
     ['codex', 'e --json --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check -'],
-    ['opencode', 'run --format json --auto'],
+    ['opencode', 'run --format json --title Ralph --print-logs --log-level ERROR --auto'],
     ['gemini', '--output-format stream-json --yolo --skip-trust'],
     ['qwen', '--output-format stream-json --yolo'],
     ['copilot', '--output-format json --no-auto-update --usage-output-file /runs/7/usage.json --allow-all'],
     ['amp', '--stream-json --dangerously-allow-all -x'],
   ])('%s: streams events and reads the prompt from stdin', (kind, expected) => {
     expect(line(spec(kind))).toEqual([kind, ...expected.split(' ')]);
+  });
+
+  it('keeps the title and the log of the user of opencode', () => {
+    const own = ['opencode', '--title=Mine', '--log-level', 'DEBUG', '--auto'];
+    expect(line(spec('opencode', { argv: own }))).toEqual([
+      'opencode',
+      'run',
+      '--format',
+      'json',
+      '--print-logs',
+      ...own.slice(1),
+    ]);
   });
 
   it.each([
@@ -244,6 +256,14 @@ describe('the setup of an agent', () => {
     expect(remedyFor(agentNamed('custom'), 'permission-denied', ['x'])).toBeNull();
   });
 
+  it('advises smaller steps, not a shorter prompt, if the context is full in the middle of a run', () => {
+    const advice = (isMidRun: boolean): string | null =>
+      remedyFor(agentNamed('claude'), 'request-refused', ['claude'], { isMidRun });
+    expect(advice(false)).toMatch(/^shorten the prompt/);
+    expect(advice(true)).toMatch(/^the run filled the context of its model: ask for smaller steps/);
+    expect(advice(true)).not.toContain('prompt');
+  });
+
   it('advises to check the permissions of a key that the provider denies access, not to log in', () => {
     const adviceOn = (status: number, message: string): string | null => {
       const { error } = readTrouble({ message, status }, 0);
@@ -256,14 +276,6 @@ describe('the setup of an agent', () => {
     );
     expect(adviceOn(403, 'OAuth token has been revoked. Please run /login')).toBe(login);
     expect(adviceOn(401, 'invalid x-api-key')).toBe(login);
-  it('advises smaller steps, not a shorter prompt, if the context is full in the middle of a run', () => {
-    const advice = (isMidRun: boolean): string | null =>
-      remedyFor(agentNamed('claude'), 'request-refused', ['claude'], { isMidRun });
-    expect(advice(false)).toMatch(/^shorten the prompt/);
-    expect(advice(true)).toMatch(/^the run filled the context of its model: ask for smaller steps/);
-    expect(advice(true)).not.toContain('prompt');
-  });
-
   });
 
   it('finds the adapter by the name of the program', () => {

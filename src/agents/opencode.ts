@@ -8,6 +8,8 @@ import { positional } from './prompt-argument.ts';
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble, type Trouble } from './trouble.ts';
 
+const LOG_FLAG = '--print-logs';
+
 /** opencode. Its stream has no result: the end of its last step decides whether the run succeeded. */
 export const opencode: Agent = {
   name: 'opencode',
@@ -29,6 +31,11 @@ export const opencode: Agent = {
       'run',
       '--format',
       'json',
+      // Without a title it asks the model for one, and does not report what that costs.
+      ...unlessGiven(flags, '--title', 'Ralph'),
+      // It waits for a usage limit to reset without a word, except in its log.
+      ...unlessGiven(flags, LOG_FLAG),
+      ...unlessGiven(flags, '--log-level', 'ERROR'),
       ...flags,
       ...(prompt === null ? [] : positional(prompt)),
     ],
@@ -77,7 +84,29 @@ export const opencode: Agent = {
     'unknown-model': 'choose another model with --model provider/model (to list them: opencode models)',
   },
   read: (run) => jsonLines(opencodeProtocol(run)),
+  readComplaint(line, { startedAt }) {
+    const [, quoted] = STREAM_ERROR.exec(line) ?? [];
+    const message = quoted === undefined ? '' : innerText(quoted).replace(/^\w*Error: /, '');
+    const { error, limit } = readTrouble({ message }, startedAt);
+    // A request that is refused is in the stream too.
+    if (error.kind === 'other' || error.kind === 'request-refused') return null;
+    return { attempt: null, most: null, waitMs: null, error, ...(limit === null ? {} : { limit }) };
+  },
+  ownLog: { prefix: 'timestamp=', flag: LOG_FLAG },
 };
+
+/** `… level=ERROR … message="stream error" … error.error="AI_APICallError: The usage limit has been reached"` */
+const STREAM_ERROR = /^timestamp=.* message="stream error" .*\berror\.error=("(?:[^"\\]|\\.)*")/;
+
+/** The text in a JSON string; empty if it is not one. */
+function innerText(quoted: string): string {
+  return text(parsed(`{"text":${quoted}}`)['text']);
+}
+
+/** An option of the adapter, unless the user has given it. */
+function unlessGiven(flags: readonly string[], option: string, ...value: string[]): readonly string[] {
+  return flags.some((flag) => flag === option || flag.startsWith(`${option}=`)) ? [] : [option, ...value];
+}
 
 function opencodeProtocol({ startedAt }: RunFacts): Protocol {
   let session: string | null = null;

@@ -73,13 +73,15 @@ export const qwen: Agent = {
     const [, seconds, attempt, most, reason] =
       /^Retrying in (\d+)s \(attempt (\d+)\/(\d+)\): \[?(.*?)\]?$/.exec(line) ?? [];
     if (reason === undefined) return null;
+    const { error, limit } = readTrouble({ message: reason }, startedAt);
     return {
-      type: 'retry',
       // It has repeated the request many times before the first of these long waits.
       attempt: REQUESTS_PER_ATTEMPT * Number(attempt),
       most: REQUESTS_PER_ATTEMPT * Number(most),
       waitMs: 1000 * Number(seconds),
-      error: readTrouble({ message: reason }, startedAt).error,
+      error,
+      ...(limit === null ? {} : { limit }),
+      isRepeated: true,
     };
   },
 };

@@ -6,20 +6,18 @@
  * 2. After a crash, output that was shown before is read again but not shown again.
  * 3. Memory does not grow with the output.
  */
-import { StringDecoder } from 'node:string_decoder';
 import type { Detector } from '../loop/completion.ts';
 import type { OutputSnapshot, RunError, UsageLimit } from '../loop/event.ts';
 import { isFatal } from '../loop/failure.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import type { SessionSpend } from '../loop/state.ts';
-import { LineSplitter } from '../process/lines.ts';
 import type { Agent, AgentEvent, RecordedRun, Retry, RunFacts, StreamParser, Usage } from './agent.ts';
 import { echoOf, type Echo, type Fragment } from './echo.ts';
 import { CUT_OFF } from './json-lines.ts';
 import type { Price } from './prices.ts';
 import { remedyFor } from './remedies.ts';
 import { RunUsage } from './run-usage.ts';
-import { limitInLastLine, readTrouble } from './trouble.ts';
+import { StderrReader } from './stderr-reader.ts';
 
 export interface RunReader {
   /** Reads a chunk of stdout; returns when the loop should get a new snapshot. */
@@ -79,10 +77,6 @@ const HOPELESS_ATTEMPT = 3;
 /** A CLI that retries at once and forever is ended after this many attempts; the loop then waits for the provider. */
 const ENDLESS_ATTEMPT = 10;
 
-/** Enough for the error message of a program that could not start. */
-const MAX_STDERR_LENGTH = 4096;
-const LAST_LINES = 5;
-
 /** Open tool calls; calls that never end must not accumulate. */
 const MAX_OPEN_TOOLS = 100;
 
@@ -101,22 +95,20 @@ class Reader implements RunReader {
   readonly #context: ReadContext;
   readonly #openTools = new Set<string>();
   readonly #usage: RunUsage;
-  readonly #stderrDecoder = new StringDecoder('utf8');
   #scanner: Scanner;
   /** For stderr, separately: the order of stdout and stderr is unknown. */
   #stderrScanner: Scanner;
   /** For stderr; null if claims on stderr do not count. */
   readonly #stderrEcho: Echo | null;
-  readonly #stderrLines = new LineSplitter(MAX_STDERR_LENGTH);
+  readonly #stderr: StderrReader;
   #offset = 0;
-  #stderrOffset = 0;
-  #stderrHead = '';
-  #stderrTail = '';
   #session: string | null = null;
   #steps = 0;
   #unknown = 0;
   #said: OutputSnapshot['said'] = null;
   #limit: UsageLimit | null = null;
+  /** The usage limit for which the CLI retries. */
+  #retryLimit: UsageLimit | null = null;
   #error: RunError | null = null;
   #isHopeless = false;
   #isUnreachable = false;
@@ -131,6 +123,10 @@ class Reader implements RunReader {
     this.#parser = agent.read(context);
     this.#scanner = scanner;
     this.#stderrScanner = scanner;
+    this.#stderr = new StderrReader(agent, context, (retry, isNew) => {
+      this.#retried(retry);
+      if (isNew) viewer.show(retry);
+    });
     this.#stderrEcho = agent.call === null ? echoOf(context.folder) : null;
     this.#context = context;
     this.#usage = new RunUsage(context.price);
@@ -181,21 +177,12 @@ class Reader implements RunReader {
   }
 
   readStderr(chunk: Buffer): Buffer {
-    const known = Math.max(0, (this.#context.shown.complained ?? 0) - this.#stderrOffset);
-    this.#stderrOffset += chunk.length;
+    const known = Math.max(0, (this.#context.shown.complained ?? 0) - this.#stderr.offset);
     this.#hasWorked = false;
-    const text = this.#stderrDecoder.write(chunk);
-    if (this.#stderrHead.length < MAX_STDERR_LENGTH) this.#stderrHead += text.slice(0, MAX_STDERR_LENGTH);
-    this.#stderrTail = (this.#stderrTail + text).slice(-MAX_STDERR_LENGTH);
-    if (this.#agent.readComplaint !== undefined) {
-      for (const line of this.#stderrLines.push(chunk)) {
-        const retry = this.#agent.readComplaint(line ?? '', this.#context);
-        if (retry !== null) this.#retried(retry);
-      }
-    }
+    const { text, fresh } = this.#stderr.push(chunk, Math.min(known, chunk.length));
     // An unknown command may print its claim on either stream.
     for (const fragment of this.#stderrEcho?.push(text) ?? []) this.#scanStderr(fragment);
-    return chunk.subarray(Math.min(known, chunk.length));
+    return fresh;
   }
 
   readScreen(text: string): boolean {
@@ -207,11 +194,11 @@ class Reader implements RunReader {
   end(): void {
     const wasUnreachable = this.#isUnreachable;
     this.#take(this.#parser.end(), true);
-    // What follows from the end of the stream is no news from the provider.
-    this.#isUnreachable = wasUnreachable && this.#said !== 'success';
     for (const fragment of this.#stderrEcho?.end() ?? []) this.#scanStderr(fragment);
     this.#learnFromStderr();
     this.#learnFromRecord();
+    // What follows from the end of the stream and from a record is no news from the provider.
+    this.#isUnreachable = wasUnreachable && this.#said !== 'success';
   }
 
   snapshot(ended: boolean): OutputSnapshot {
@@ -220,7 +207,7 @@ class Reader implements RunReader {
     const nearMiss = ended && claim === null ? this.#scanner.nearMiss() : null;
     return {
       offset: this.#offset,
-      ...(this.#stderrOffset === 0 ? {} : { complained: this.#stderrOffset }),
+      ...(this.#stderr.offset === 0 ? {} : { complained: this.#stderr.offset }),
       ...(this.#session === null ? {} : { session: this.#session }),
       ...(this.#unknown === 0 ? {} : { unknown: this.#unknown }),
       tokens: this.#usage.tokens,
@@ -230,7 +217,7 @@ class Reader implements RunReader {
       claim,
       claimEndsRun: early !== null,
       ...(nearMiss === null ? {} : { nearMiss }),
-      limit: this.#limit,
+      limit: this.#limit ?? (this.#isUnreachable ? this.#retryLimit : null),
       ...(this.#isUnreachable ? { unreachable: true } : {}),
     };
   }
@@ -249,6 +236,7 @@ class Reader implements RunReader {
     if (isWork(event)) {
       this.#isUnreachable = false;
       this.#hasWorked = true;
+      this.#stderr.worked();
     }
     switch (event.type) {
       case 'text':
@@ -290,6 +278,8 @@ class Reader implements RunReader {
         // Stopped by Ralph, a CLI may report a success.
         this.#said = event.ok && !this.#isHopeless ? 'success' : 'error';
         this.#isCutOff = event === CUT_OFF;
+        // What the CLI says at its end outranks why it retried before.
+        if (!this.#isCutOff) this.#retryLimit = null;
         this.#error = this.#isHopeless ? this.#error : this.#withRemedy(event.error);
         this.#news = 'now';
         return;
@@ -303,7 +293,8 @@ class Reader implements RunReader {
     }
   }
 
-  #retried({ attempt, error, isEndless }: Retry): void {
+  #retried({ attempt, error, limit, isEndless }: Retry): void {
+    this.#retryLimit = limit === undefined ? null : { ...limit, message: this.#context.hide(limit.message) };
     const cannotSucceed = isFatal(error.kind) || error.kind === 'request-refused';
     this.#isUnreachable = !cannotSucceed;
     const isHopeless =
@@ -325,23 +316,9 @@ class Reader implements RunReader {
   /** A program that could not start, or gave up, may report why only on stderr. */
   #learnFromStderr(): void {
     if ((this.#said !== null && !this.#isCutOff) || this.#limit !== null) return;
-    const { startedAt } = this.#context;
-    const lines = this.#stderrTail
-      .split('\n')
-      .map((line) => line.trim())
-      .filter((line) => line !== '');
-    const troubles = lines.map((message) => readTrouble({ message }, startedAt));
-    // The last lines of a known CLI are about itself; those of an unknown command may be about anything.
-    const limit =
-      this.#agent.call === null
-        ? limitInLastLine(this.#stderrTail, startedAt)
-        : (troubles.slice(-LAST_LINES).find((trouble) => trouble.limit !== null)?.limit ?? null);
+    const limit = this.#stderr.limit();
     this.#limit = limit === null ? null : { ...limit, message: this.#context.hide(limit.message) };
-    if (this.#offset > 0 || this.#agent.call === null) return;
-    const errors = troubles.map(({ error }) => error);
-    // The last line has the error, unless an earlier one has a fatal error.
-    const worst = errors.findLast(({ kind }) => isFatal(kind)) ?? errors.at(-1) ?? null;
-    if (worst !== null) this.#error = this.#withRemedy(worst);
+    if (this.#offset === 0) this.#error = this.#withRemedy(this.#stderr.error()) ?? this.#error;
   }
 
   /** The output of a run that failed or was stopped may have no usage, although the CLI has recorded it. */
@@ -349,7 +326,7 @@ class Reader implements RunReader {
     if (this.#usage.tokens !== null || this.#usage.cost !== null) return;
     const facts = (): RecordedRun => {
       const { startedAt, folder, desk, env } = this.#context;
-      return { startedAt, folder, desk, env: env(), session: this.#session, stderr: this.#stderrHead };
+      return { startedAt, folder, desk, env: env(), session: this.#session, stderr: this.#stderr.head };
     };
     const usage = this.#agent.recorded?.(facts()) ?? null;
     if (usage !== null) this.#take([{ type: 'progress', text: '', usage, session: null }], true);

@@ -123,7 +123,11 @@ class Output {
     if (existsSync(join(path, 'stdout.log')))
       this.#tails.push(new Tail(join(path, 'stdout.log'), 0, (chunk) => void reader.read(chunk)));
     if (existsSync(join(path, 'stderr.log')) && open !== null)
-      this.#tails.push(new Tail(join(path, 'stderr.log'), 0, (chunk) => observer.complained?.(open, chunk)));
+      this.#tails.push(
+        new Tail(join(path, 'stderr.log'), 0, (chunk) =>
+          observer.complained?.(open, reader.readStderr(chunk)),
+        ),
+      );
     this.#stopWatching = watchFolder(path, () => this.#look());
     this.#look();
   }

@@ -100,6 +100,17 @@ describe('the usage of codex', () => {
   });
 });
 
+describe('the usage of opencode', () => {
+  const open = arenaOf(REAL_AGENTS.opencode);
+
+  it('has every request, since it does not ask for a title', async () => {
+    const { run, model } = await open([runs(FIX), says(CLAIM)]);
+    const { stderr } = endedWith(0, await run([...TASK, '-m', '1']));
+    expect(model.requests.map(({ turn }) => turn)).toEqual([0, 1]);
+    expect(stderr).toContain('tokens: 2000 in, 60 out, 400 cache read, 0 cache write\n');
+  });
+});
+
 /**
  * The others do not report a limit, or not in time: opencode, Qwen Code and the Copilot CLI retry by themselves, so a limit
  * of a few seconds is over before they report it. They report a longer one after one minute (Copilot), later (opencode) or

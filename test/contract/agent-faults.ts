@@ -57,6 +57,8 @@ export const FAULTS: Readonly<Partial<Record<Recorded, Table>>> = {
     '26c-provider-403': fatal('authentication', 5),
     '27-connection-refused': unclear(5),
     '28-out-of-credit': fatal('out-of-credit'),
+    // It waits for hours until it is stopped; at a timeout that is an outage.
+    '29-rate-limit-of-hours': { ...unclear(1), tools: ['Bash ok'] },
   },
   copilot: {
     '07d-overloaded-mid-stream': outage({ text: times(6), retries: 5 }),
@@ -70,9 +72,9 @@ export const FAULTS: Readonly<Partial<Record<Recorded, Table>>> = {
     '26c-provider-403': fatal('authentication'),
     '27-connection-refused': outage({ retries: 5 }),
     '28-out-of-credit': fatal('out-of-credit', 5),
+    '29-rate-limit-of-hours': outage({ tools: ['bash ok'] }),
   },
   gemini: {
-    '29-rate-limit-of-hours': outage({ tools: ['bash ok'] }),
     '07d-overloaded-mid-stream': outage({
       text: 'This answer has a beginnin'.repeat(4),
       tokens: [4000, 120, 800, 0],
@@ -86,8 +88,6 @@ export const FAULTS: Readonly<Partial<Record<Recorded, Table>>> = {
     '26c-provider-403': fatal('authentication'),
     '27-connection-refused': outage(),
     '28-out-of-credit': fatal('out-of-credit'),
-  },
-  opencode: {
     // Two hours after the last event of the stream.
     '29-rate-limit-of-hours': {
       as: 'usage-limit',
@@ -96,6 +96,8 @@ export const FAULTS: Readonly<Partial<Record<Recorded, Table>>> = {
       tokens: [1000, 30, 200, 0],
       limit: Date.UTC(2026, 10, 19, 3, 54, 56, 376),
     },
+  },
+  opencode: {
     '07d-overloaded-mid-stream': outage(),
     '07e-dropped-stream': outage(),
     '13b-request-too-large': refused(2),
@@ -106,6 +108,17 @@ export const FAULTS: Readonly<Partial<Record<Recorded, Table>>> = {
     '26c-provider-403': fatal('authentication'),
     '27-connection-refused': outage(),
     '28-out-of-credit': fatal('out-of-credit'),
+    // Both wait for hours until they are stopped; at a timeout the first is an outage.
+    '29-rate-limit-of-hours': { ...unclear(1), tools: ['bash ok'], tokens: [1000, 30, 200, 0], cost: 3650 },
+    '29b-usage-limit-unnamed': {
+      as: 'usage-limit',
+      error: 'other',
+      retries: 1,
+      tools: ['bash ok'],
+      tokens: [1000, 30, 200, 0],
+      cost: 3650,
+      limit: 'unknown',
+    },
   },
   qwen: {
     '07d-overloaded-mid-stream': outage({ text: CUT }),
