@@ -39,6 +39,8 @@ export interface RunReader {
   readonly isHopeless: boolean;
   /** The last chunk shows only that the agent cannot reach its provider: it is no sign of activity. */
   readonly isUnreachable: boolean;
+  /** The stream has begun, and nothing has followed: no work, no retry. */
+  readonly isUnanswered: boolean;
 }
 
 /** When the loop should get a snapshot: at once, soon (it has new usage), or at any later time. */
@@ -112,6 +114,9 @@ class Reader implements RunReader {
   #error: RunError | null = null;
   #isHopeless = false;
   #isUnreachable = false;
+  #hasStarted = false;
+  /** There was something after the start: work, a retry, or a line that the adapter does not know. */
+  #hasContinued = false;
   /** The last chunk has an event of an agent that works. */
   #hasWorked = false;
   #isCutOff = false;
@@ -147,6 +152,10 @@ class Reader implements RunReader {
 
   get isHopeless(): boolean {
     return this.#isHopeless;
+  }
+
+  get isUnanswered(): boolean {
+    return this.#agent.call !== null && this.#offset > 0 && !this.#hasContinued;
   }
 
   get isUnreachable(): boolean {
@@ -233,6 +242,9 @@ class Reader implements RunReader {
   }
 
   #learn(event: AgentEvent): void {
+    const isStart = event.type === 'progress' && event.usage === null && !this.#hasStarted;
+    this.#hasStarted ||= isStart;
+    this.#hasContinued ||= !isStart && (isWork(event) || event.type === 'unknown');
     if (isWork(event)) {
       this.#isUnreachable = false;
       this.#hasWorked = true;
@@ -294,6 +306,7 @@ class Reader implements RunReader {
   }
 
   #retried({ attempt, error, limit, isEndless }: Retry): void {
+    this.#hasContinued = true;
     this.#retryLimit = limit === undefined ? null : { ...limit, message: this.#context.hide(limit.message) };
     const cannotSucceed = isFatal(error.kind) || error.kind === 'request-refused';
     this.#isUnreachable = !cannotSucceed;

@@ -157,6 +157,7 @@ async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void
           reason === 'exited' && watch.hasFlooded ? 'output' : reason,
           code,
           errorOf(driver, open, code, reader),
+          reader.isUnanswered,
         ),
   );
 }
@@ -176,7 +177,12 @@ function errorOf(driver: Driver, { id }: Run, code: number | null, { error }: Ru
   return message === null ? error : { kind: 'disk-full', message };
 }
 
-function endingFor(reason: Exclude<Reason, 'left'>, code: number | null, error: RunError | null): RunEnding {
+function endingFor(
+  reason: Exclude<Reason, 'left'>,
+  code: number | null,
+  error: RunError | null,
+  isUnanswered: boolean,
+): RunEnding {
   switch (reason) {
     case 'exited':
     case 'finished':
@@ -184,9 +190,10 @@ function endingFor(reason: Exclude<Reason, 'left'>, code: number | null, error: 
       return { how: 'exited', code, error };
     case 'interrupted':
       return { how: 'interrupted' };
+    case 'inactivity':
+      return { how: 'timed-out', which: reason, ...(isUnanswered ? { unanswered: true } : {}) };
     case 'wall':
     case 'total':
-    case 'inactivity':
     case 'output':
       return { how: 'timed-out', which: reason };
   }

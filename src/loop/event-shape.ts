@@ -60,7 +60,10 @@ const runError = fields({ kind: string, message: string });
 
 const ending = variant('how', {
   exited: fields({ code: nullable(number), error: nullable(runError) }),
-  'timed-out': fields({ which: oneOf(['wall', 'inactivity', 'output', 'total']) }),
+  'timed-out': fields({
+    which: oneOf(['wall', 'inactivity', 'output', 'total']),
+    unanswered: optional(flag),
+  }),
   interrupted: fields({}),
   'not-started': fields({ error: runError }),
 } satisfies Record<RunEnding['how'], Rule>);
@@ -109,7 +112,11 @@ const outcome = variant('type', {
   'time-exhausted': fields({ limitMs: number, resetsAt: optional(nullable(moment)) }),
   'cost-exhausted': fields({ limitUsd: number, spentUsd: nullable(number), ...spent }),
   'tokens-exhausted': fields({ limit: number, spent: nullable(number), ...spent }),
-  'failures-exhausted': fields({ failures: number }),
+  'failures-exhausted': fields({
+    failures: number,
+    outages: optional(flag),
+    unanswered: optional(flag),
+  }),
   stuck: fields({ unchanged: number }),
   'prompt-lost': message,
   'bad-input': message,

@@ -305,7 +305,12 @@ export type RunEnding =
   /** The process exited; `code` is null if its exit code is unknown. */
   | { readonly how: 'exited'; readonly code: number | null; readonly error: RunError | null }
   /** The run exceeded its time, inactivity or output limit, or the loop's time limit (`total`). */
-  | { readonly how: 'timed-out'; readonly which: 'wall' | 'inactivity' | 'output' | 'total' }
+  | {
+      readonly how: 'timed-out';
+      readonly which: 'wall' | 'inactivity' | 'output' | 'total';
+      /** The agent started and was silent from then on: its provider never answered. Absent otherwise. */
+      readonly unanswered?: true;
+    }
   /** The driver stopped the run because it was no longer wanted. */
   | { readonly how: 'interrupted' }
   /** The process could not be started. */

@@ -11,8 +11,8 @@ import { decide } from './decide.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
 import { evidenceFeedback } from './evidence.ts';
 import type { CheckResult, Happening, LoopEvent, OutputSnapshot } from './event.ts';
-import { failureText } from './failure.ts';
 import { NOTHING_NOTICED, TIME_ALARM } from './limit-notices.ts';
+import { failureText, isUnanswered } from './failure.ts';
 import { addRun, addTokens, NOTHING_SPENT, spread } from './limits.ts';
 import { missedClaim } from './near-miss.ts';
 import type { Check, Policy } from './policy.ts';
@@ -256,6 +256,7 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
     refusal: as === 'ok' ? null : refusalAfter(state, open, ending),
     rung: as === 'usage-limit' ? state.rung + 1 : 0,
     outages: as === 'outage' ? state.outages + 1 : 0,
+    unanswered: as === 'outage' && isUnanswered(ending) ? state.unanswered + 1 : 0,
     control: {
       ...state.control,
       guidance: state.control.guidance.filter(({ id }) => !delivered.includes(id)),
@@ -322,6 +323,7 @@ function reopen(state: LoopState, finishesTurn: boolean): LoopState {
     refusal: null,
     rung: 0,
     outages: 0,
+    unanswered: 0,
     charges: chargesAfterReopening(next.charges),
     progress: { ...next.progress, unchanged: 0 },
     control: { ...next.control, paused: false, stop: null, signals: 0 },
@@ -373,6 +375,7 @@ export const INITIAL: LoopState = {
   rung: 0,
   refusal: null,
   outages: 0,
+  unanswered: 0,
   spent: NOTHING_SPENT,
   charges: NO_CHARGES,
   session: null,

@@ -3,7 +3,7 @@ import { classify, failureText } from './failure.ts';
 import type { ErrorKind, OutputSnapshot, RunClass } from './event.ts';
 import { presets } from './presets.ts';
 import { runWith } from '../../test/rig/run-with.ts';
-import type { Policy } from './policy.ts';
+import { PRESET_NAMES, type Policy } from './policy.ts';
 
 /** The class of a run whose agent exited. */
 function as(output: Partial<OutputSnapshot>, code: number, kind: ErrorKind | null = null): RunClass {
@@ -68,6 +68,17 @@ describe('a run that timed out', () => {
     expect(timedOut('inactivity', { unreachable: true, limit })).toBe('usage-limit');
     expect(failureText({ how: 'timed-out', which: 'wall' }, 'outage')).toBe(
       'agent timeout: it could not reach its provider',
+    );
+  });
+
+  it('is an outage in every preset if its provider never answered, up to the inactivity timeout', () => {
+    const unanswered = (which: 'wall' | 'inactivity', preset: keyof typeof presets): RunClass =>
+      classify(runWith({}), { how: 'timed-out', which, unanswered: true }, presets[preset].policy);
+    for (const preset of PRESET_NAMES) expect(unanswered('inactivity', preset)).toBe('outage');
+    // A model may think for longer than a run may take.
+    expect(unanswered('wall', 'default')).toBe('failure');
+    expect(failureText({ how: 'timed-out', which: 'inactivity', unanswered: true }, 'outage')).toBe(
+      'agent timeout: the provider did not answer',
     );
   });
 

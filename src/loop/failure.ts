@@ -16,6 +16,7 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
       if (ending.which === 'total') return run.output.said === 'success' ? 'ok' : 'interrupted';
       if (run.output.limit !== null) return 'usage-limit';
       if (run.output.unreachable === true && ending.which !== 'output') return 'outage';
+      if (isUnanswered(ending)) return 'outage';
       return ending.which === 'inactivity' && policy.timeouts.inactivityIs === 'restart'
         ? 'restart'
         : 'failure';
@@ -23,6 +24,11 @@ export function classify(run: Run, ending: RunEnding, policy: Policy): RunClass 
       if (ending.code !== null && ending.code === policy.completion.handOver.exitCode) return 'wait';
       return classifyExit(run.output, ending);
   }
+}
+
+/** Whether the provider never answered the run. A model may also think for longer than the run may take. */
+export function isUnanswered(ending: RunEnding): boolean {
+  return ending.how === 'timed-out' && ending.which === 'inactivity' && ending.unanswered === true;
 }
 
 /** Without a reported result, exit code 0 without an error means success. */
@@ -97,6 +103,7 @@ export function failureText(ending: RunEnding, as: RunClass): string | null {
     case 'not-started':
       return ending.error.message;
     case 'timed-out':
+      if (as === 'outage' && isUnanswered(ending)) return 'agent timeout: the provider did not answer';
       if (as === 'outage') return 'agent timeout: it could not reach its provider';
       return ending.which === 'output' ? 'agent exceeded the output limit' : 'agent timeout';
     case 'exited':

@@ -52,11 +52,16 @@ function timeExhausted({ policy, activeMs }: LoopState): Outcome | null {
 }
 
 /** With its backoff, 300 outages in a row take about a day; the provider is not expected back. */
-export function tooManyOutages({ outages }: LoopState): Outcome | null {
-  return outages < MAX_OUTAGES ? null : { type: 'failures-exhausted', failures: outages, outages: true };
+export function tooManyOutages({ outages, unanswered }: LoopState): Outcome | null {
+  const ended = { type: 'failures-exhausted', outages: true } as const;
+  if (unanswered >= MAX_UNANSWERED) return { ...ended, failures: unanswered, unanswered: true };
+  return outages < MAX_OUTAGES ? null : { ...ended, failures: outages };
 }
 
 const MAX_OUTAGES = 300;
+
+/** Each of them lasts as long as the inactivity timeout, and the agent itself may be the reason. */
+const MAX_UNANSWERED = 5;
 
 /** When the loop reaches its time limit if it works without a pause from now on. */
 export function deadline(state: LoopState): number | null {
@@ -118,10 +123,6 @@ function usageLimitMs(state: LoopState, run: Run): number {
   return spread(ms, run.ended?.jitter ?? 0);
 }
 
-/** Adds a random part, so that loops that hit the same limit do not all retry at once. */
-export function spread(ms: number, jitter: number): number {
-  return Math.ceil(ms + jitter * Math.min(MAX_JITTER_MS, ms / 10));
-}
 /** The minimum wait for a limit with a stated reset. */
 function leastWaitMs(state: LoopState): number {
   return state.rung < 2 ? 0 : ladderStep(state, state.rung - 2);
@@ -143,6 +144,10 @@ export function beyondReset(state: LoopState, run: Run): { readonly ms: number; 
 /** The limit was reached again and again although it should have reset, or loops must not all retry at once. */
 export type WhyLonger = 'repeated' | 'spread';
 
+/** Adds a random part, so that loops that hit the same limit do not all retry at once. */
+export function spread(ms: number, jitter: number): number {
+  return Math.ceil(ms + jitter * Math.min(MAX_JITTER_MS, ms / 10));
+}
 
 const MAX_JITTER_MS = 60_000;
 

@@ -31,8 +31,16 @@ export type Outcome =
       readonly spent: number | null;
       readonly assumedRuns?: number;
     }
-  /** Too many consecutive runs failed, or the provider was unavailable for too long (`outages`). */
-  | { readonly type: 'failures-exhausted'; readonly failures: number; readonly outages?: true }
+  /**
+   * Too many consecutive runs failed, or the provider was unavailable for too long (`outages`), or never answered so many
+   * runs (`unanswered` too).
+   */
+  | {
+      readonly type: 'failures-exhausted';
+      readonly failures: number;
+      readonly outages?: true;
+      readonly unanswered?: true;
+    }
   /** Too many consecutive iterations made no progress. */
   | { readonly type: 'stuck'; readonly unchanged: number }
   /** The prompt file was removed, or can no longer be read. */
@@ -164,6 +172,8 @@ export function explain(
     case 'tokens-exhausted':
       return tokensReason(outcome);
     case 'failures-exhausted':
+      if (outcome.unanswered === true)
+        return `the provider did not answer ${counted(outcome.failures, 'run')} in a row`;
       return outcome.outages === true
         ? `the provider was unavailable ${counted(outcome.failures, 'time')} in a row`
         : counted(outcome.failures, 'consecutive failure');

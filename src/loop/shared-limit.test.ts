@@ -180,6 +180,38 @@ describe('an outage', () => {
     expect(wanted(outages(1))).toMatchObject({ why: 'outage' });
   });
 
+  it('ends the loop after five runs in a row that the provider never answered', () => {
+    const silence = { how: 'timed-out', which: 'inactivity', unanswered: true } as const;
+    const silent = (times: number, before: LoopState = given(plain, iteration(1)), from = 1): LoopState => {
+      let state = before;
+      for (let run = from; run < from + times; run++) {
+        state = write(state, { ...planned(`1.${run}`), at: state.now });
+        state = write(state, { ...ended(`1.${run}`, silence), at: state.now });
+        const wait = wanted(state);
+        if (wait?.type === 'wait') state = write(state, { ...timer(wait.key), at: wait.until ?? state.now });
+      }
+      return state;
+    };
+    expect(silent(4)).toMatchObject({ unanswered: 4, iteration: 1, failures: { total: 0 } });
+    expect(wanted(silent(4))).toMatchObject({ type: 'run' });
+    expect(wanted(silent(5))).toMatchObject({
+      event: {
+        type: 'loop.ended',
+        outcome: { type: 'failures-exhausted', failures: 5, outages: true, unanswered: true },
+      },
+    });
+    // An outage of another kind is an answer.
+    let state = silent(4);
+    state = write(state, { ...planned('1.5'), at: state.now });
+    state = write(state, { ...down('1.5'), at: state.now });
+    expect(state).toMatchObject({ outages: 5, unanswered: 0 });
+    const wait = wanted(state);
+    if (wait?.type !== 'wait') throw new Error('no wait');
+    expect(
+      wanted(silent(4, write(state, { ...timer(wait.key), at: wait.until ?? state.now }), 6)),
+    ).toMatchObject({ type: 'run' });
+  });
+
   it('starts counting again after any other result and when the loop is reopened', () => {
     const third = write(outages(2), { ...timer('wait:1.2'), at: outages(2).now + 2000 });
     const failed = [planned('1.3'), exited('1.3', 1)].reduce<LoopState>(

@@ -43,6 +43,8 @@ export interface LoopState {
   readonly rung: number;
   /** Consecutive outages. */
   readonly outages: number;
+  /** Consecutive runs that the provider never answered. */
+  readonly unanswered: number;
   /** The last refused request, if no run has succeeded since. */
   readonly refusal: Refusal | null;
   /** By ended runs only; `spentSoFar` adds the running one. */

@@ -7,7 +7,18 @@ import type { ErrorKind, RunClass } from '../../src/loop/event.ts';
 import { openArena } from './arena.ts';
 import { install } from './install.ts';
 import { REAL_AGENTS, type AgentName } from './real-agent.ts';
-import { breaksOff, fails, isBlocked, says, showsPortal, type Turn } from './script.ts';
+import {
+  breaksOff,
+  fails,
+  hangs,
+  isBlocked,
+  isLimited,
+  isRateLimited,
+  runs,
+  says,
+  showsPortal,
+  type Turn,
+} from './script.ts';
 
 interface Fault {
   readonly fault: string;
@@ -19,7 +30,12 @@ interface Fault {
   readonly options?: readonly string[];
   /** The CLIs that retry for more than a minute. */
   readonly slow?: readonly AgentName[];
+  /** The CLIs that do this; absent for all of them. */
+  readonly only?: readonly AgentName[];
 }
+
+/** The CLI may be silent for as long as it is told to wait. */
+const SILENT = ['--inactivity-timeout', '20s'];
 
 const FAULTS: readonly Fault[] = [
   {
@@ -36,6 +52,46 @@ const FAULTS: readonly Fault[] = [
     as: 'failure',
     error: 'request-refused',
     advice: 'shorten the prompt',
+  },
+  {
+    fault: 'a context that is full',
+    script: [runs('echo work >work.txt'), fails('prompt-too-long')],
+    as: 'failure',
+    error: 'request-refused',
+    advice: 'ask for smaller steps',
+  },
+  {
+    fault: 'a rate limit of two hours',
+    script: [runs('echo work >work.txt'), isRateLimited(7200)],
+    as: 'outage',
+    options: SILENT,
+    // Qwen Code says nothing about its first retries.
+    only: ['claude', 'codex', 'copilot'],
+  },
+  {
+    fault: 'a rate limit of two hours',
+    script: [runs('echo work >work.txt'), isRateLimited(7200)],
+    as: 'usage-limit',
+    advice: '(2h ',
+    only: ['gemini'],
+  },
+  {
+    fault: 'a silent wait for a limit',
+    script: [runs('echo work >work.txt'), isLimited(7200)],
+    as: 'usage-limit',
+    advice: 'provider unavailable (The usage limit has been reached): retry 1',
+    // It may take half a minute to start.
+    options: ['--inactivity-timeout', '60s'],
+    only: ['opencode'],
+  },
+  {
+    fault: 'a provider that never answers',
+    script: [hangs()],
+    as: 'outage',
+    advice: 'the provider did not answer',
+    options: SILENT,
+    // opencode prints nothing before the first answer.
+    only: ['claude', 'codex', 'gemini', 'qwen', 'copilot'],
   },
   {
     fault: 'an account without credit',
@@ -70,7 +126,10 @@ describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
     bin = await install(agent.package);
   }, 600_000);
 
-  const faults = FAULTS.filter(({ slow = [] }) => includesSlow || !slow.includes(agent.name));
+  const faults = FAULTS.filter(
+    ({ slow = [], only }) =>
+      (includesSlow || !slow.includes(agent.name)) && (only === undefined || only.includes(agent.name)),
+  );
 
   it.each(faults)(
     '$fault: $as',
@@ -79,9 +138,9 @@ describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
       if (script === null) await model.close();
       // Claude Code would retry for three minutes.
       const ralph = starts(['Do it.', '-m', '1', ...options], { CLAUDE_CODE_MAX_RETRIES: '1' });
-      if (as === 'outage') {
-        // An outage never ends the loop.
-        await ralph.until('retrying in');
+      if (as === 'outage' || as === 'usage-limit') {
+        // Neither ends the loop.
+        await ralph.until(as === 'outage' ? 'retrying in' : 'waiting until');
         ralph.signal('SIGINT');
       }
       const { stderr } = await ralph.ended;

@@ -194,6 +194,9 @@ describe('an agent that is stopped while it cannot reach its provider', () => {
     ['copilot', '09g-sigterm-in-retry'],
     ['claude', '24-stall'],
     ['qwen', '06-rate-limit-429'],
+    ['codex', '29-rate-limit-of-hours'],
+    ['opencode', '29-rate-limit-of-hours'],
+    ['opencode', '29b-usage-limit-unnamed'],
   ] as const)('%s, %s: says so in its last snapshot', (agent, name) => {
     expect(listenTo(agent, name).snapshot.unreachable).toBe(true);
   });
@@ -207,6 +210,27 @@ describe('an agent that is stopped while it cannot reach its provider', () => {
     expect(new Set(reasons('codex', '27-connection-refused'))).toEqual(
       new Set(['waiting for network: Connection failed: error sending request']),
     );
+  });
+});
+
+describe('an agent whose provider never answers', () => {
+  it.each(['codex', 'copilot', 'gemini', 'qwen'] as const)('%s: only starts', (agent) => {
+    expect(listenTo(agent, '24-stall').reader.isUnanswered).toBe(true);
+  });
+
+  it.each(RECORDED)('%s: has not only started once it works', (agent) => {
+    expect(listenTo(agent, '09b-sigterm-in-tool').reader.isUnanswered).toBe(false);
+  });
+
+  it('claude has only started until it retries', () => {
+    const [start = ''] = recording('claude', '24-stall')
+      .toString('utf8')
+      .split(/(?<=\n)/);
+    expect(listen('claude', [Buffer.from(start)]).reader.isUnanswered).toBe(true);
+  });
+
+  it('opencode prints nothing before the first answer, so it says nothing', () => {
+    expect(listenTo('opencode', '24-stall').reader.isUnanswered).toBe(false);
   });
 });
 

@@ -51,6 +51,12 @@ const FAULTS: readonly { title: string; about?: string; name: string }[] = [
     about: 'A gateway answers with a web page.',
     name: '13b-request-too-large',
   },
+  {
+    title: 'A rate limit of two hours (429)',
+    about:
+      'After a first request that the provider answered. It says in its own way that it accepts the next one in 7200 s.',
+    name: '29-rate-limit-of-hours',
+  },
   { title: 'An account without credit', name: '28-out-of-credit' },
   { title: 'A proxy that answers with 403', name: '26-proxy-403' },
   {
@@ -65,6 +71,15 @@ const MORE = [
   'Retries are no activity: an agent that only retries reaches the inactivity timeout. A run that times out while its agent',
   'cannot reach its provider is an outage. Codex does not say why it waits for the network, so a proxy that refuses its',
   'tunnel looks like an outage too; so it does with Gemini CLI and the Copilot CLI.',
+  '',
+  'opencode waits for a usage limit without a word. Ralph starts it with `--print-logs --log-level ERROR` and reads the limit from',
+  'its log, which is in `stderr.log` of the run and not on the screen. If opencode then reaches the inactivity timeout, the run has',
+  'hit a usage limit. `--title` saves the request with which opencode asks for a title and which it does not report; your own',
+  '`--title`, `--print-logs` and `--log-level` override these flags, and with your `--print-logs` the log is on the screen.',
+  '',
+  'A run whose agent starts and then prints nothing up to the inactivity timeout is an outage too: the provider never answered. The',
+  'loop ends after five of them in a row, with exit code 1. opencode prints nothing before the first answer, so its silent runs',
+  'are failed iterations.',
   '',
 ];
 
@@ -129,6 +144,7 @@ function timedOut(output: Listening['snapshot']): RunClass {
 }
 
 function words(as: RunClass, error: Listening['heard']['error']): string {
+  if (as === 'usage-limit') return 'usage limit: waits for the reset';
   if (as === 'outage') return 'outage: waits and retries';
   if (as === 'fatal') return `ends the loop: ${ADVICE[error ?? ''] ?? error}`;
   return error === 'request-refused' ? 'failed iteration: the request is refused' : 'failed iteration';

@@ -55,6 +55,51 @@ describe('an agent that waits for the network', () => {
   );
 });
 
+describe('an agent that is silent until the inactivity timeout', () => {
+  const runsOnce = async (agent: string, says: (turn: Turn) => Promise<unknown>, until: string) => {
+    agents.installs(agent);
+    const limits = ['-m', '1', '--max-failures', '1', '--inactivity-timeout', '1s'];
+    const program = agents.starts('--agent', agent, ...limits);
+    await says(await rig.nextTurn());
+    await program.says(until);
+    program.signal('SIGTERM');
+    await program.ended;
+    return program;
+  };
+  const classes = (): readonly unknown[] =>
+    rig
+      .loop('a')
+      .all('run.ended')
+      .map(({ as }) => as);
+
+  it('is an outage if it has only started: its provider never answered', async () => {
+    await runsOnce(
+      'codex',
+      async (turn) => {
+        await turn.prints(json({ type: 'thread.started', thread_id: 't' }));
+        await turn.prints(json({ type: 'turn.started' }));
+      },
+      'provider unavailable (agent timeout: the provider did not answer), retrying in 1s',
+    );
+    expect(classes()[0]).toBe('outage');
+  });
+
+  it('has hit a usage limit if opencode reports one in its log, which is not shown', async () => {
+    const program = await runsOnce(
+      'opencode',
+      (turn) =>
+        turn.complains(
+          'timestamp=2026-11-19T01:52:42.283Z level=ERROR run=1 message="stream error" small=false error.error="AI_APICallError: The usage limit has been reached"\n',
+        ),
+      'usage limit reached, waiting until',
+    );
+    const { stderr } = await program.ended;
+    expect(stderr).toContain('provider unavailable (The usage limit has been reached): retry 1');
+    expect(stderr).not.toContain('timestamp=');
+    expect(classes()[0]).toBe('usage-limit');
+  });
+});
+
 describe('a request that gets no response', () => {
   it('is shown with what happened to the connection', async () => {
     agents.installs('claude');

@@ -117,6 +117,7 @@ function reader(process: AgentProcess, world: FakeWorld): RunReader {
     hasOpenTool: false,
     isHopeless: false,
     isUnreachable: false,
+    isUnanswered: false,
     get hasResult() {
       return seen.said !== null;
     },
