@@ -73,9 +73,9 @@ function codexProtocol({ startedAt }: RunFacts): Protocol {
       return { type: 'progress', text: message, usage: null, session };
     connects = attempt === undefined ? connects + 1 : Number(attempt);
     const why = [waits, reason].filter((part) => part !== undefined).join(': ');
-    const { error } = readTrouble({ message: why === '' ? message : why }, startedAt);
-    const limit = most === undefined ? null : Number(most);
-    return { type: 'retry', attempt: connects, most: limit, waitMs: null, error };
+    const { error, limit } = readTrouble({ message: why === '' ? message : why }, startedAt);
+    const attempts = { attempt: connects, most: most === undefined ? null : Number(most), waitMs: null };
+    return { type: 'retry', ...attempts, error, ...(limit === null ? {} : { limit }) };
   };
 
   const item = (phase: string, entry: Json): readonly AgentEvent[] | null => {

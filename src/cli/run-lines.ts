@@ -6,7 +6,7 @@ import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { signalText } from '../loop/exit-code.ts';
 import { failureText } from '../loop/failure.ts';
-import { capAtDeadline, resetsTooLate, statedReset, waitAfter } from '../loop/limits.ts';
+import { capAtDeadline, resetsTooLate, statedReset, tooManyOutages, waitAfter } from '../loop/limits.ts';
 import { describeNearMiss, missedClaim } from '../loop/near-miss.ts';
 import { refusedForGood } from '../loop/refusal.ts';
 import type { LoopReport } from '../loop/report.ts';
@@ -34,10 +34,10 @@ export function runLines(event: RunEnded, state: LoopState, report: LoopReport):
       return [usageLimitLine(event, state, run)];
     case 'outage': {
       const why = failureText(ending, as) ?? 'no answer';
-      const wait = `retrying in ${secondsToWait(state, run)}s`;
+      const wait = tooManyOutages(state) === null ? `, ${retryText(state, run)}` : '';
       return [
         ...attemptLines(state, event, [wording.transientRunLine]),
-        `provider unavailable (${why}), ${wait}; ${NOT_COUNTED}`,
+        `provider unavailable (${why})${wait}; ${NOT_COUNTED}`,
         ...strays,
       ];
     }

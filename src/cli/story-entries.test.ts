@@ -301,6 +301,20 @@ describe('the story of a loop', () => {
     );
   });
 
+  it('announces no retry after the last run that the provider did not answer', () => {
+    const silence = { how: 'timed-out', which: 'inactivity', unanswered: true } as const;
+    const runs = [1, 2, 3, 4, 5].flatMap((run): (Happening | number)[] => [
+      planned(`1.${run}`),
+      { type: 'run.ended', run: `1.${run}`, ending: silence, as: 'outage', jitter: 0 },
+      100 * run,
+      { type: 'timer.fired', key: `wait:1.${run}` },
+    ]);
+    const ends = texts([started, ...runs.slice(0, -2)]).filter((text) => text.startsWith('provider'));
+    const line = 'provider unavailable (agent timeout: the provider did not answer)';
+    expect(ends[3]).toContain(`${line}, retrying in 8s; not counted`);
+    expect(ends[4]).toContain(`${line}; not counted`);
+  });
+
   it('tells limits of other loops, changed settings, child loops and the end with its exit code', () => {
     expect(
       texts([

@@ -236,6 +236,7 @@ function reason(state: LoopState): string {
 /** The last failure of a loop that failures ended: their number alone does not say what to fix. */
 function lastFailure({ outcome, turn: { run } }: LoopState): string {
   if (outcome?.type !== 'failures-exhausted' || run === null || run.ended === null) return '';
+  if (outcome.unanswered === true) return '';
   const [why = ''] = (failureText(run.ended.ending, run.ended.as) ?? '').split('\n', 1);
   return why === '' ? '' : `; the last: ${cut(why, MAX_REASON_LENGTH)}`;
 }
