@@ -30,7 +30,7 @@ export class ProgressBooks {
     const isStuck = event.type === 'loop.ended' && event.outcome.type === 'stuck';
     if (isStuck || (after.turn.iteration > before.turn.iteration && before.outcome?.type !== 'stuck'))
       this.#close(before);
-    if (event.type === 'loop.reopened') this.#unchanged = 0;
+    if (event.type === 'loop.reopened' && event.because === undefined) this.#unchanged = 0;
     this.#compare(isStuck ? event.outcome.unchanged : after.progress.unchanged);
   }
 
