@@ -6,6 +6,8 @@ const config: ViteUserConfig = defineConfig({
     include: ['test/agents/*.test.ts'],
     // An agent may need seconds to start, and a loop starts it several times.
     testTimeout: 180_000,
+    // opencode installs thousands of files into its home, which take a while to delete on a busy machine.
+    hookTimeout: 120_000,
     // The agents mostly wait, so their files run at the same time on any machine.
     maxWorkers: 3,
     tags: tagsOfNeeds(),
