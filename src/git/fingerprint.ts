@@ -30,7 +30,8 @@ export interface TreeState {
 
 /** The state of a working tree, but for one file if `except` names one, relative to the folder; null if git fails. */
 export async function stateOf(own: Repository, except: string | null = null): Promise<TreeState | null> {
-  const repository = await withoutNestedFilters(own);
+  const repository = await withoutNestedFilters(own).catch(nullIfGitIsMissing);
+  if (repository === null) return null;
   const { folder } = repository;
   // Without locks, so that the agent's own git commands do not fail.
   const run = (args: readonly string[]): Promise<Execution | null> =>

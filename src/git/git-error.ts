@@ -1,2 +1,9 @@
 /** A git command failed; the message is for people. */
 export class GitError extends Error {}
+
+/** There is no such program: git is not installed, or not in PATH. */
+export class GitMissing extends GitError {
+  constructor(program: string) {
+    super(program === 'git' ? 'git is not installed (not found in PATH)' : `${program} is not installed`);
+  }
+}

@@ -11,7 +11,8 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Momentary } from '../files/momentary.ts';
 import { exec, type Execution } from '../process/exec.ts';
-import { GitError } from './git-error.ts';
+import { findCommand } from '../process/command.ts';
+import { GitError, GitMissing } from './git-error.ts';
 
 export { GitError };
 
@@ -45,8 +46,14 @@ export async function execGit(
     ...options,
     ...(interrupt === undefined ? {} : { interrupt }),
   });
-  if (answer === null) throw new GitError(`cannot run ${program} in ${folder}`);
+  if (answer === null) throw whyNot(program, folder, env);
   return answer;
+}
+
+/** Why the program could not be started. */
+function whyNot(program: string, folder: string, env: Readonly<Record<string, string>>): GitError {
+  const { found } = findCommand(program, env['PATH'] ?? '', folder);
+  return found === 'nothing' ? new GitMissing(program) : new GitError(`cannot run ${program} in ${folder}`);
 }
 
 export interface GitOptions extends Pick<

@@ -5,6 +5,7 @@ import { treeOf, type Spec } from '../store/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { leftOutTrailers, removeRecords, thinRecords } from '../git/records.ts';
 import { GitError, nonInteractiveEnv, type Repository } from '../git/git.ts';
+import { GitMissing } from '../git/git-error.ts';
 import { recordedTree } from '../git/read-ref.ts';
 import { problemWith } from '../git/state.ts';
 import { recordName, recordTree, withTree, type Lacking } from '../git/tree.ts';
@@ -64,11 +65,7 @@ export function notesOnOthers(spec: Spec, { commit }: Policy): readonly string[]
 export async function recordStart(loop: StartSpec): Promise<RecordedStart> {
   const { spec, env, policy } = loop;
   if (!isInRepository(treeOf(spec)))
-    return withoutRecord(
-      policy,
-      'not a git repository: no diffs, no checkpoints, no limit on iterations without progress',
-      treeOf(spec),
-    );
+    return withoutRecord(policy, `not a git repository: ${LACKING}`, treeOf(spec));
   const repository = userGit(policy, treeOf(spec), env);
   const ref = startRef(spec);
   try {
@@ -81,7 +78,9 @@ export async function recordStart(loop: StartSpec): Promise<RecordedStart> {
     return { start: { ...start, ...branch }, notes, isRecorded: true };
   } catch (error) {
     if (!(error instanceof GitError) || commitsWithGit(policy, treeOf(spec), env)) throw error;
-    return withoutRecord(policy, `no diffs, no checkpoints: ${error.message}`, treeOf(spec));
+    return error instanceof GitMissing
+      ? withoutRecord(policy, `${error.message}: ${LACKING}`, treeOf(spec), 'install git')
+      : withoutRecord(policy, `no diffs, no checkpoints: ${error.message}`, treeOf(spec));
   }
 }
 
@@ -108,6 +107,8 @@ function writeRecord(repository: Repository, { spec, folder }: StartedLoop, ref:
   return withTree(repository, checkpointIndex(folder), record, { keepsIndex: true });
 }
 
+const LACKING = 'no diffs, no checkpoints, no limit on iterations without progress';
+
 export interface RecordedStart {
   /** For the journal; null if there is none, or a run has started already. */
   readonly start: StartRecord | null;
@@ -118,11 +119,16 @@ export interface RecordedStart {
 }
 
 /** Refuses a loop that is to protect files and cannot. */
-function withoutRecord(policy: Policy, note: string, folder: string): RecordedStart {
+function withoutRecord(
+  policy: Policy,
+  note: string,
+  folder: string,
+  remedy: string = 'run git init',
+): RecordedStart {
   const { protect } = policy.evidence;
   if (protect.length > 0)
     throw new UserError(
-      `cannot protect ${shortList(protect, 3)} in ${folder} (${note.replace(/:.*/s, '')}): protected files are compared with the git tree at the start; run git init, or start without --protect`,
+      `cannot protect ${shortList(protect, 3)} in ${folder} (${note.replace(/:.*/s, '')}): protected files are compared with the git tree at the start; ${remedy}, or start without --protect`,
     );
   const unwatched = hasEvidence(policy)
     ? ', changes of tests and of files that checks run are not noticed'

@@ -9,6 +9,7 @@ import { existsSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import type { Worktree } from '../store/spec.ts';
 import { GitError, resolveRevision } from '../git/git.ts';
+import { GitMissing } from '../git/git-error.ts';
 import { problemWithFolder, problemWithIdentity } from '../git/state.ts';
 import {
   addTree,
@@ -38,7 +39,7 @@ type Environment = Readonly<Record<string, string>>;
 /** Refuses a workspace that cannot have a worktree, before the loop is created. */
 export async function refuseWorktree({ commit }: Policy, workspace: string, env: Environment): Promise<void> {
   const repository = gitIn(workspace, env);
-  const problem = await withGitErrorsForUser(() => problemWithFolder(repository));
+  const problem = await withGitErrorsForUser(() => problemWithFolder(repository).catch(needsGit));
   if (problem !== null) throw new NoRepository(problem);
   if ((await resolveRevision(repository, 'HEAD^{commit}')) === null) {
     throw new UserError(
@@ -58,6 +59,11 @@ export async function refuseWorktree({ commit }: Policy, workspace: string, env:
     ? await problemWithIdentity({ ...repository, command: program.command })
     : null;
   if (unknownIdentity !== null) throw new UserError(`cannot commit: ${unknownIdentity}`);
+}
+
+function needsGit(error: unknown): never {
+  if (!(error instanceof GitMissing)) throw error;
+  throw new UserError(`--worktree needs git: ${error.message}`, 2, { cause: error });
 }
 
 /** The place for the worktree of a loop with this name. */
