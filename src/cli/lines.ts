@@ -112,6 +112,12 @@ export function linesFor(
     }
     case 'limit.neared':
       return [`${nearedText(event)}; raise it with: ralph set ${state.name} ${SET_KEYS[event.limit]}=…`];
+    case 'unchanged.noticed': {
+      const what = `every check passes, and nothing has changed for ${counted(event.unchanged, 'iteration')}`;
+      return [
+        `${what}; --max-unchanged ${event.unchanged} would end the loop: ralph set ${state.name} max-unchanged=${event.unchanged}`,
+      ];
+    }
     case 'question.asked':
       return questionLines(event, state);
     case 'run.planned':

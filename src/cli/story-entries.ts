@@ -154,6 +154,7 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
     case 'changes.found':
     case 'checkpoint.taken':
     case 'limit.shared':
+    case 'unchanged.noticed':
     case 'limit.neared':
     case 'child.started':
     case 'question.asked':

@@ -79,6 +79,8 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
       return wants(`checkpoint:${event.iteration}`) !== undefined;
     case 'limit.neared':
       return decided(`neared:${event.limit}`);
+    case 'unchanged.noticed':
+      return decided('noticed:unchanged');
     case 'limit.shared': {
       const wanted = decide(state).find((effect) => effect.type === 'run');
       return openRun(state) === null && wanted?.respectsSharedLimit === true && event.resetsAt > event.at;

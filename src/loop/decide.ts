@@ -52,8 +52,8 @@ import {
   waitAfter,
 } from './limits.ts';
 import type { Outcome } from './outcome.ts';
-import { mayHaveChanged, needsLook, stuck } from './progress.ts';
-import { withNotices } from './limit-notices.ts';
+import { noticeUnchanged, withNotices } from './limit-notices.ts';
+import { mayHaveChanged, needsLook, stuck, watchesProgress } from './progress.ts';
 import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
 import type { PromptPlan } from './prompt.ts';
 import { awaitAnswer } from './questions.ts';
@@ -130,6 +130,7 @@ function nextStep(state: LoopState): Effects {
     endBecause(refusedForGood(state)) ??
     endBecause(tooManyFailures(state)) ??
     endBecause(stuck(state)) ??
+    noticeUnchanged(state) ??
     endBecause(policy.limits.lookedAt === 'after-iteration' ? exhausted(state) : null) ??
     waitOrRest(state, run)
   );
@@ -157,7 +158,7 @@ function probe(state: LoopState, phase: Phase): Effects | undefined {
   if (isAfter && request.marker !== null) markers.push(request.marker);
   const messages =
     probed.some(({ kind }) => kind === 'bus-message') || (isAfter && request.busMessage !== null);
-  const fingerprint = policy.limits.unchanged !== null && (isAfter || needsLook(state));
+  const fingerprint = watchesProgress(state) && (isAfter || needsLook(state));
   if (markers.length === 0 && !messages && !fingerprint && policy.plan === null) return undefined;
   const key = `probe:${turn.run?.id ?? nextRunId(state)}:${phase}`;
   const seen = { messages, messagesAfter: state.messages.probed, plan: policy.plan };
@@ -270,10 +271,11 @@ function messageFrom(run: Run | null): MessageSource {
   return run.ended?.as === 'ok' ? { run: run.id } : 'missing';
 }
 
-function checkpoint({ policy, turn }: LoopState): Effects | undefined {
+function checkpoint(state: LoopState): Effects | undefined {
+  const { policy, turn } = state;
   const { iteration } = turn;
   if (!policy.checkpoint || turn.checkpointed) return undefined;
-  const fingerprint = policy.limits.unchanged !== null && mayHaveChanged(turn);
+  const fingerprint = watchesProgress(state) && mayHaveChanged(turn);
   return [{ type: 'checkpoint', key: `checkpoint:${iteration}`, iteration, fingerprint }];
 }
 

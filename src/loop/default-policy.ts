@@ -47,6 +47,7 @@ export const DEFAULT_POLICY: Policy = {
     failures: 5,
     outputBytes: 2 ** 30,
     unchanged: { nudge: 3, end: 5 },
+    unchangedNotice: null,
     lookedAt: 'after-iteration',
     stopRunning: true,
   },

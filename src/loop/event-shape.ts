@@ -88,6 +88,7 @@ const limits = fields({
   failures: limit,
   outputBytes: limit,
   unchanged: optional(nullable(fields({ nudge: limit, end: number }))),
+  unchangedNotice: limit,
   lookedAt: optional(string),
   stopRunning: optional(flag),
 } satisfies Record<keyof LimitsPolicy, Rule>);
@@ -289,6 +290,7 @@ const EVENT = variant('type', {
   'checkpoint.taken': fields({ iteration, ref: nullable(string), error, fingerprint: optional(string) }),
   'limit.shared': fields({ resetsAt: moment, message: string, jitter: number }),
   'limit.neared': fields({ limit: oneOf(NEARED_LIMITS), used: number, of: number }),
+  'unchanged.noticed': fields({ unchanged: count }),
   'timer.fired': fields({ key: string }),
   'child.started': fields({ child: string, run: optional(string), record: optional(flag) }),
   'child.ended': fields({

@@ -134,6 +134,8 @@ export type Happening =
    * unknown usage.
    */
   | { readonly type: 'limit.neared'; readonly limit: NearedLimit; readonly used: number; readonly of: number }
+  /** Iterations changed nothing although every check passes, and no limit ends such a loop. */
+  | { readonly type: 'unchanged.noticed'; readonly unchanged: number }
   /** A wait is over, or an alarm has gone off. */
   | { readonly type: 'timer.fired'; readonly key: string }
   /** A run or a check of this loop started a child loop; older journals do not say which. */

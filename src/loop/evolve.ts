@@ -127,6 +127,8 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
     }
     case 'limit.neared':
       return { ...state, noticed: { ...state.noticed, [event.limit]: event.of } };
+    case 'unchanged.noticed':
+      return { ...state, noticed: { ...state.noticed, unchanged: event.unchanged } };
     case 'timer.fired':
       // It only lets the time pass.
       if (event.key === TIME_ALARM) return state;

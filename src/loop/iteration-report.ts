@@ -125,6 +125,7 @@ export function inIteration(last: IterationReport, event: LoopEvent, state: Loop
     case 'commit.made':
     case 'checkpoint.taken':
     case 'limit.shared':
+    case 'unchanged.noticed':
     case 'limit.neared':
     case 'timer.fired':
     case 'child.started':

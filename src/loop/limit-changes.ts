@@ -14,7 +14,7 @@ export interface LimitChange {
   readonly iteration: number;
 }
 
-export type ChangeableLimit = Exclude<keyof LimitsPolicy, 'lookedAt' | 'stopRunning'>;
+export type ChangeableLimit = Exclude<keyof LimitsPolicy, 'unchangedNotice' | 'lookedAt' | 'stopRunning'>;
 
 const CHANGEABLE: readonly ChangeableLimit[] = [
   'iterations',

@@ -72,3 +72,31 @@ describe('a limit of which 80 % is used', () => {
     expect([notices(tale), tale.outcome?.type]).toEqual([[], 'stopped']);
   });
 });
+
+describe('a loop without a limit on iterations without progress', () => {
+  const checks = { commands: [{ command: 'test', action: 'APPEND', hint: null }] };
+  const mentions = ({ journal }: Tale) => journal.filter(({ type }) => type === 'unchanged.noticed');
+  const idle = [exits(0, { leaves: { change: false } })];
+
+  it('says once that one would end it, after five iterations that changed nothing while every check passed', () => {
+    const tale = play({ preset: 'architect', checks, limits: { iterations: 12 } }, { runs: idle });
+    expect(mentions(tale)).toMatchObject([{ unchanged: 5 }]);
+    const before = tale.journal.slice(0, types(tale).indexOf('unchanged.noticed'));
+    expect(before.filter(({ type }) => type === 'iteration.started')).toHaveLength(5);
+    expect(tale.outcome?.type).toBe('iterations-exhausted');
+  });
+
+  it('says nothing while a check fails or the files change, with such a limit, and in other presets', () => {
+    const limits = { iterations: 12 };
+    const quiet = [
+      play({ preset: 'architect', checks, limits }, { runs: idle, checks: [1] }),
+      play({ preset: 'architect', checks, limits }, { runs: [exits(0, { leaves: { change: true } })] }),
+      play(
+        { preset: 'architect', checks, limits: { ...limits, unchanged: { nudge: null, end: 9 } } },
+        { runs: idle },
+      ),
+      play({ preset: 'promise', checks, limits }, { runs: idle }),
+    ];
+    expect(quiet.flatMap(mentions)).toEqual([]);
+  });
+});

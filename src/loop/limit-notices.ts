@@ -1,11 +1,13 @@
 /**
- * What a person should know before a limit ends the loop. It is told once: `noticed` remembers it, also when the loop is
+ * What a person should know before a limit ends the loop, or because none does. It is told once: `noticed` remembers it, also when the loop is
  * resumed. A limit that was raised meanwhile is told of again.
  */
 import { charged } from './charge.ts';
 import type { Effect } from './effect.ts';
 import { spentSoFar } from './limits.ts';
 import type { NearedLimit } from './policy.ts';
+import { progressAfter } from './progress.ts';
+import { producedWork } from './run.ts';
 import type { LoopState } from './state.ts';
 
 /** The steps that are wanted, with the notices that are due beside them; a loop that rests uses no time. */
@@ -37,8 +39,26 @@ function timeAlarm(state: LoopState): readonly Effect[] {
 
 export const TIME_ALARM = 'alarm:timeMs';
 
+/** Decides to say that a limit on iterations without progress would end this loop, which has none and whose checks pass. */
+export function noticeUnchanged(state: LoopState): readonly Effect[] | undefined {
+  const { unchanged: limit, unchangedNotice: after } = state.policy.limits;
+  const { checks, run } = state.turn;
+  const isTold = state.noticed.unchanged !== null;
+  if (limit !== null || after === null || isTold || !producedWork(run?.ended?.as)) return undefined;
+  const passed = checks.length > 0 && checks.every((result) => result?.code === 0);
+  const { unchanged } = progressAfter(state);
+  if (!passed || unchanged < after) return undefined;
+  const event = { type: 'unchanged.noticed', unchanged } as const;
+  return [{ type: 'record', key: 'noticed:unchanged', event, moveAside: [] }];
+}
+
 /** Before the first notice. */
-export const NOTHING_NOTICED: LoopState['noticed'] = { costUsd: null, tokens: null, timeMs: null };
+export const NOTHING_NOTICED: LoopState['noticed'] = {
+  costUsd: null,
+  tokens: null,
+  timeMs: null,
+  unchanged: null,
+};
 
 export const NEARED_LIMITS: readonly NearedLimit[] = ['costUsd', 'tokens', 'timeMs'];
 

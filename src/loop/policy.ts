@@ -158,6 +158,8 @@ export interface LimitsPolicy {
   readonly outputBytes: number | null;
   /** Number of consecutive iterations without progress after which the prompt nudges the agent, and after which the loop ends. */
   readonly unchanged: { readonly nudge: number | null; readonly end: number } | null;
+  /** Without that: the number of such iterations with passed checks after which the loop says once that it would end then. */
+  readonly unchangedNotice: number | null;
   /** Whether limits are enforced right after an iteration, or only after its delay. */
   readonly lookedAt: 'after-iteration' | 'before-next';
   /** Whether the time, cost and token limits also stop a running agent. */

@@ -148,7 +148,13 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         excerpt: { side: 'tail', chars: 2000, marker: '' },
         required: true,
       },
-      limits: { ...documented.limits, iterations: 25, failures: null, stopRunning: false },
+      limits: {
+        ...documented.limits,
+        iterations: 25,
+        failures: null,
+        unchangedNotice: 5,
+        stopRunning: false,
+      },
       delay: { ...base.delay, afterFailure: { kind: 'fixed', ms: 0 } },
       prompt: {
         ...base.prompt,

@@ -26,6 +26,11 @@ export function progressAfter({ progress, turn }: LoopState): Progress {
   };
 }
 
+/** Whether the loop looks for progress: a limit may end it without any, or a notice is still to come. */
+export function watchesProgress({ policy: { limits }, noticed }: LoopState): boolean {
+  return limits.unchanged !== null || (limits.unchangedNotice !== null && noticed.unchanged === null);
+}
+
 /** The outcome of a loop that has made no progress for as many iterations as its limit says. */
 export function stuck(state: LoopState): Outcome | null {
   const limit = state.policy.limits.unchanged;

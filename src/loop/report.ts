@@ -265,6 +265,7 @@ function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopRep
     case 'changes.found':
     case 'checkpoint.taken':
     case 'limit.shared':
+    case 'unchanged.noticed':
     case 'limit.neared':
     case 'timer.fired':
       return before;

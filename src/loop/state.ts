@@ -63,8 +63,11 @@ export interface LoopState {
   /** Questions that have no answer yet, oldest first. */
   readonly questions: readonly OpenQuestion[];
   readonly messages: MessageMarks;
-  /** The limits that were said to be nearly reached, as they were then; null if that was not said yet. */
-  readonly noticed: Readonly<Record<NearedLimit, number | null>>;
+  /**
+   * The limits that were said to be nearly reached, as they were then, and after how many iterations without progress the loop
+   * mentioned the limit on them; null for what was not said yet.
+   */
+  readonly noticed: Readonly<Record<NearedLimit | 'unchanged', number | null>>;
   /** Whether an agent process has ever started. */
   readonly everStarted: boolean;
 }

@@ -1,5 +1,12 @@
 import { DEFAULT_POLICY } from './default-policy.ts';
-import type { DelayPolicy, EvidencePolicy, Policy, TimeoutsPolicy, WordingPolicy } from './policy.ts';
+import type {
+  DelayPolicy,
+  EvidencePolicy,
+  LimitsPolicy,
+  Policy,
+  TimeoutsPolicy,
+  WordingPolicy,
+} from './policy.ts';
 import { EXIT_CODES, type ExitCodes } from './outcome.ts';
 import { presets, type Preset } from './presets.ts';
 import { OURS, wordings } from './wording.ts';
@@ -98,6 +105,14 @@ function withStateEdits(policy: Policy): Policy {
   return { ...policy, stateEdits: known?.policy.stateEdits ?? false };
 }
 
+/** Earlier versions did not mention the limit that a loop lacks. */
+function withUnchangedNotice(policy: Policy): Policy {
+  const { unchangedNotice }: Partial<LimitsPolicy> = policy.limits;
+  return unchangedNotice === undefined
+    ? { ...policy, limits: { ...policy.limits, unchangedNotice: null } }
+    : policy;
+}
+
 /** In the order in which the versions brought them. */
 const STEPS: readonly ((policy: Policy) => Policy)[] = [
   withWording,
@@ -112,4 +127,5 @@ const STEPS: readonly ((policy: Policy) => Policy)[] = [
   withTaskFolder,
   withPosts,
   withPlan,
+  withUnchangedNotice,
 ];

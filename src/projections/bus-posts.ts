@@ -134,6 +134,7 @@ function ownPosts(
     case 'commit.made':
     case 'checkpoint.taken':
     case 'limit.shared':
+    case 'unchanged.noticed':
     case 'limit.neared':
     case 'timer.fired':
     case 'child.started':

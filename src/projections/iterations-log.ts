@@ -118,6 +118,7 @@ function entries(event: LoopEvent, state: LoopState, report: LoopReport): readon
     case 'commit.made':
     case 'checkpoint.taken':
     case 'limit.shared':
+    case 'unchanged.noticed':
     case 'timer.fired':
     case 'child.started':
     case 'child.ended':

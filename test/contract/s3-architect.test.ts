@@ -29,6 +29,8 @@ const promptOfRun = (loop: Tale, run: string, inputs: Partial<PromptInputs> = {}
   return renderPrompt(effect.plan, { ...empty, ...inputs });
 };
 const headings = (text: string) => text.match(/^##+ .*$/gm);
+/** What the loop did, but for its looks at the files, which the document does not mention. */
+const steps = ({ started }: Tale) => started.flatMap(({ type, key }) => (type === 'probe' ? [] : [key]));
 const reason = ({ outcome }: Tale) => (outcome === null ? null : stopReason(outcome));
 const answered = (text: string) =>
   startScan(presets.architect.policy.completion.detectors)
@@ -45,7 +47,7 @@ describe('the loop', () => {
   it('S3.16 runs the agent, then the checks, and accepts a claim before it looks at the limits', () => {
     const loop = play(architect({ iterations: 1 }), { runs: [claims()], checks: [0] });
     expect(reason(loop)).toBe('all_checks_passed');
-    expect(loop.started.map(({ key }) => key)).toEqual(['run:1.1', 'check:1.1', 'check:1.2', 'checkpoint:1']);
+    expect(steps(loop)).toEqual(['run:1.1', 'check:1.1', 'check:1.2', 'checkpoint:1']);
   });
 
   it('rejects a configuration without checks', () => {
@@ -58,7 +60,7 @@ describe('the loop', () => {
 
   it('S3.54 records a failed agent, runs no checks, and continues', () => {
     const loop = play(architect(), { runs: [exits(1), claims()] });
-    expect(loop.started.map(({ key }) => key)).toEqual([
+    expect(steps(loop)).toEqual([
       'run:1.1',
       'checkpoint:1',
       'wait:1.1',
@@ -221,7 +223,7 @@ describe('the result', () => {
         iteration: 1,
         stepsTaken: 4,
         cost: 0.02,
-        duration: 1020,
+        duration: 1021,
         checkResults: [
           { name: 'pytest', passed: false },
           { name: 'ruff check', passed: true },
@@ -233,7 +235,7 @@ describe('the result', () => {
       {
         iteration: 2,
         cost: 0.03,
-        duration: 4020,
+        duration: 4021,
         allChecksPassed: true,
         completionTagFound: true,
         claim: 'accepted',

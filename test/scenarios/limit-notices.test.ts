@@ -53,3 +53,27 @@ it('is shown by ls and status with what is used of it; a list without such a lim
     ],
   });
 });
+
+it('ralph loop says once that --max-unchanged would end a loop whose checks pass and whose files stay the same', async () => {
+  const stage = openLoadedStage();
+  const words = [
+    'loop',
+    'work',
+    '--name',
+    'it',
+    '--check',
+    'true',
+    '-m',
+    '7',
+    '--',
+    'sh',
+    '-c',
+    'cat >/dev/null',
+  ];
+  const { code, stderr } = await stage.ralph(...words).ended;
+  expect(code).toBe(1);
+  const line =
+    'it: every check passes, and nothing has changed for 5 iterations; --max-unchanged 5 would end the loop: ralph set it max-unchanged=5\n';
+  expect(stderr.split(line)).toHaveLength(2);
+  expect(stderr.indexOf(line)).toBeLessThan(stderr.indexOf('starting iteration 6/7'));
+});

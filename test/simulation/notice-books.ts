@@ -12,11 +12,13 @@ export function isBeside(effect: Effect): boolean {
 /** The oracle's own account of the limits that the loop has said are nearly reached (L17). */
 export class NoticeBooks {
   readonly #told = new Map<Neared['limit'], number>();
+  #hasNoticed = false;
   /** The time limit when the last run was planned; null once anything else has happened than the run itself. */
   #timeMs: number | null = null;
 
   book(before: LoopState, event: LoopEvent, after: LoopState, spending: SpendBooks): void {
     if (event.type === 'limit.neared') this.#neared(event, before, spending);
+    if (event.type === 'unchanged.noticed') this.#noticed(before);
     if (event.type === 'run.planned') this.#planned(before, spending);
     if (event.type === 'run.ended' && event.ending.how !== 'interrupted') this.#ended(after);
     if (DISTURBANCES.has(event.type)) this.#timeMs = null;
@@ -29,6 +31,16 @@ export class NoticeBooks {
     must(Math.abs(used - known) < 1e-6, 'L17', `${used} of ${limit} in the notice, ${known} in the books`);
     must(used > 0.799 * of && used < of, 'L17', `a notice when ${used} of ${of} ${limit} are used`);
     this.#told.set(limit, of);
+  }
+
+  #noticed({ policy: { limits }, turn }: LoopState): void {
+    must(!this.#hasNoticed && limits.unchanged === null, 'L16', 'the missing limit is mentioned unasked');
+    must(
+      turn.checks.every((result) => result?.code === 0),
+      'L16',
+      'the missing limit is mentioned although a check fails',
+    );
+    this.#hasNoticed = true;
   }
 
   #planned(before: LoopState, spending: SpendBooks): void {

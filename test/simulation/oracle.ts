@@ -228,6 +228,7 @@ export class Oracle implements Observer {
       case 'loop.created':
       case 'owner.left':
       case 'limit.neared':
+      case 'unchanged.noticed':
         return;
       case 'owner.changed':
         this.#signals = 0;
