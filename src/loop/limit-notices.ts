@@ -43,8 +43,8 @@ export const TIME_ALARM = 'alarm:timeMs';
 export function noticeUnchanged(state: LoopState): readonly Effect[] | undefined {
   const { unchanged: limit, unchangedNotice: after } = state.policy.limits;
   const { checks, run } = state.turn;
-  const isTold = state.noticed.unchanged !== null;
-  if (limit !== null || after === null || isTold || !producedWork(run?.ended?.as)) return undefined;
+  const isSaid = state.noticed.unchanged !== null;
+  if (limit !== null || after === null || isSaid || !producedWork(run?.ended?.as)) return undefined;
   const passed = checks.length > 0 && checks.every((result) => result?.code === 0);
   const { unchanged } = progressAfter(state);
   if (!passed || unchanged < after) return undefined;
