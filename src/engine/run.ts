@@ -10,7 +10,8 @@
 import type { RunReader } from '../agents/reader.ts';
 import { NotStarted, type HostedRun } from '../hosts/host.ts';
 import { decide } from '../loop/decide.ts';
-import type { OutputSnapshot, RunEnding, RunError, StrayProcess } from '../loop/event.ts';
+import type { OutputSnapshot, RunEnding, RunError } from '../loop/event.ts';
+import type { StrayProcess } from '../loop/receipt.ts';
 import { classify } from '../loop/failure.ts';
 import { openRun } from '../loop/run.ts';
 import type { Run } from '../loop/state.ts';

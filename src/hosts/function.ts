@@ -13,7 +13,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import type { StrayProcess } from '../loop/event.ts';
+import type { StrayProcess } from '../loop/receipt.ts';
 import { exitStatus, hasStarted } from '../process/shim-files.ts';
 import { killAll } from '../process/stop.ts';
 import { unknownBirth, type ProcessTable } from '../process/process-table.ts';

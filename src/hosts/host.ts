@@ -1,4 +1,5 @@
-import type { Receipt, RunError, StrayProcess } from '../loop/event.ts';
+import type { RunError } from '../loop/event.ts';
+import type { Receipt, StrayProcess } from '../loop/receipt.ts';
 
 /** Where an agent runs: the port. The other files of this folder are its adapters. */
 export interface Host {

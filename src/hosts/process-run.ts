@@ -1,7 +1,7 @@
 /** A run as a process: our own child, or one that another owner of the loop started. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { StrayProcess } from '../loop/event.ts';
+import type { StrayProcess } from '../loop/receipt.ts';
 import type { Birth, Marker, ProcessTable, SweptRun } from '../process/process-table.ts';
 import { NAMESPACE_FILE } from '../process/sandboxed.ts';
 import { exitStatus, shimPid } from '../process/shim-files.ts';

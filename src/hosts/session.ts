@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { PRIVATE_FILE, PRIVATE_FOLDER, textOf } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import type { StrayProcess } from '../loop/event.ts';
+import type { StrayProcess } from '../loop/receipt.ts';
 import { unknownBirth } from '../process/process-table.ts';
 import { exitStatus, hasStarted } from '../process/shim-files.ts';
 import { Tail } from '../process/tail.ts';

@@ -5,8 +5,6 @@ import type { LimitsPolicy, NearedLimit, Policy } from './policy.ts';
 import type { Question } from './questions.ts';
 import type { Receipt, StrayProcess } from './receipt.ts';
 
-export type { Receipt, StrayProcess };
-
 /**
  * What has happened, in the past tense. The journal is a list of events and the only source of truth. The driver sets
  * `at` to `max(the last event's time, the clock)`, in milliseconds since the epoch.

@@ -4,7 +4,8 @@
  * all of them are asked for.
  */
 import { stopReason, type Outcome, type StopReason } from './outcome.ts';
-import type { CheckResult, Evidence, LoopEvent, Restoration, StrayProcess } from './event.ts';
+import type { CheckResult, Evidence, LoopEvent, Restoration } from './event.ts';
+import type { StrayProcess } from './receipt.ts';
 import { evolve, INITIAL } from './evolve.ts';
 import { limitChanges, type LimitChange } from './limit-changes.ts';
 import { inIteration, startedIteration, type IterationReport } from './iteration-report.ts';

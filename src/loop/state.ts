@@ -7,13 +7,13 @@ import type {
   OutputSnapshot,
   Probe,
   Purpose,
-  Receipt,
   Restoration,
   RunClass,
   RunEnding,
   StartRecord,
   Tokens,
 } from './event.ts';
+import type { Receipt } from './receipt.ts';
 import type { Outcome, Signal, StopCause } from './outcome.ts';
 import type { FailAction, NearedLimit, Policy } from './policy.ts';
 import type { OpenQuestion } from './questions.ts';

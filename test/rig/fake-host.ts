@@ -1,5 +1,5 @@
 import { NotStarted, type Host, type HostedRun, type OutputStream } from '../../src/hosts/host.ts';
-import type { Receipt } from '../../src/loop/event.ts';
+import type { Receipt } from '../../src/loop/receipt.ts';
 import type { Life } from './life.ts';
 import type { AgentProcess, FakeWorld } from './world.ts';
 
