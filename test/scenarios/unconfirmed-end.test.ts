@@ -58,7 +58,7 @@ describe('a loop with a forged end', () => {
     expect((await stage.ralph('ls').ended).stdout).toMatch(/^it +crashed .*its owner did not confirm that/m);
     const story = await stage.ralph('story', 'it').ended;
     expect(story.stdout.replaceAll(/\n +/g, ' ')).toMatch(
-      /crashed: .*; the journal says that the loop is done, but .*\n$/,
+      /crashed: .*; the journal says that the loop is done, but .*\n.* in all: .*\n$/,
     );
     const waited = await stage.ralph('wait', 'it').ended;
     expect(waited).toMatchObject({ code: 3, stdout: 'it: unfinished; continue it with: ralph resume it\n' });
