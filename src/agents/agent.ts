@@ -17,8 +17,8 @@ export interface Agent {
   readComplaint?(line: string, run: RunFacts): Complaint | null;
   /** How the lines of a log begin that it prints on stderr only because the adapter asks for it; absent if it has none. */
   readonly ownLog?: OwnLog;
-  /** The usage that the CLI has recorded in a file; asked at the end of a run whose output does not report any. */
-  recorded?(run: RecordedRun): Usage | null;
+  /** Reads the usage that the CLI records in files of its own while it runs; absent if its output has all of it. */
+  record?(run: RecordedRun): UsageRecord;
 }
 
 export type Retry = Extract<AgentEvent, { type: 'retry' }>;
@@ -125,12 +125,21 @@ export interface RunFacts {
   readonly folder: string;
 }
 
-/** What is known about a run when it has ended. */
+/** A run whose CLI records its usage. */
 export interface RecordedRun extends RunFacts {
   /** The agent's own folder of this run. */
   readonly desk: string;
   /** The agent's environment: it decides where the CLI keeps its files. */
   readonly env: Readonly<Record<string, string>>;
+}
+
+export interface UsageRecord {
+  /** Reads what was added since the last call, and returns the usage so far; null if there is none. */
+  read(output: KnownOutput): Usage | null;
+}
+
+/** What the output of a run has told so far. */
+export interface KnownOutput {
   /** The id of its session; null if the output does not report it. */
   readonly session: string | null;
   /** The beginning of stderr. */
@@ -219,4 +228,6 @@ export interface Usage {
 export interface ModelUsage {
   readonly model: string | null;
   readonly tokens: Tokens;
+  /** Output tokens that are not reported, estimated from the text; absent for none. */
+  readonly estimatedOutput?: number;
 }

@@ -1,5 +1,6 @@
 import type { Tokens } from '../loop/event.ts';
 import type { Agent, ModelUsage, Usage } from './agent.ts';
+import { claudeRecord } from './claude-record.ts';
 import { jsonLines } from './json-lines.ts';
 import { count, isRecord, list, number, record, text, textOrNull, type Json } from './json.ts';
 import { messageProtocol } from './messages.ts';
@@ -67,6 +68,7 @@ export const claude: Agent = {
       messageProtocol(
         {
           tokens: claudeTokens,
+          tellsUsageEarly: true,
           usageSince: (result) =>
             isRecord(result['model_usage_since_last_result'])
               ? byModel(result['model_usage_since_last_result'])
@@ -77,6 +79,7 @@ export const claude: Agent = {
         run,
       ),
     ),
+  record: (run) => claudeRecord(run, claudeTokens),
 };
 
 /** `word` is its own name for the error, in the message that it writes in place of the agent. */

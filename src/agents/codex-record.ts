@@ -3,48 +3,47 @@
  * stopped has none there. Its session file has the totals of the session after every answer of the model:
  * `$CODEX_HOME/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`.
  */
-import { closeSync, fstatSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
-import { namesIn, openRegular, readAll } from '../files/files.ts';
+import { join } from 'node:path';
+import { namesIn } from '../files/files.ts';
 import { totalTokens } from '../loop/charge.ts';
 import type { Tokens } from '../loop/event.ts';
 import { subtractTokens } from '../loop/limits.ts';
-import type { RecordedRun, Usage } from './agent.ts';
+import type { RecordedRun, Usage, UsageRecord } from './agent.ts';
 import { count, isRecord, parsed, record, text, type Json } from './json.ts';
+import { folderOf, RecordFile } from './record-file.ts';
 
-/** The usage of a run in codex's session file; null if there is none. `usageOf` reads a usage record. */
-export function recordedByCodex(run: RecordedRun, usageOf: (usage: Json) => Usage): Usage | null {
-  const thread = run.session ?? SESSION_LINE.exec(run.stderr)?.[1] ?? '';
-  const home = codexHome(run.env);
-  // The id comes from the output of a program, and must not lead out of the folder.
-  if (!THREAD_ID.test(thread) || home === null) return null;
-  const file = findSession(join(home, 'sessions'), thread, run.startedAt);
-  const end = file === null ? null : readEnd(file);
-  if (end === null) return null;
+/** The usage of a run in codex's session file. `usageOf` reads a usage record. */
+export function codexRecord({ env, startedAt }: RecordedRun, usageOf: (usage: Json) => Usage): UsageRecord {
+  const home = folderOf(env, 'CODEX_HOME', '.codex');
+  let file: RecordFile | null = null;
   let before: Usage | null = null;
   let after: Usage | null = null;
-  for (const line of end.text.split('\n')) {
+  const take = (line: string): void => {
     const total = totalIn(line);
-    if (total === null) continue;
-    if (total.at < run.startedAt) before = greater(before, usageOf(total.usage));
+    if (total === null) return;
+    if (total.at < startedAt) before = greater(before, usageOf(total.usage));
     else after = greater(after, usageOf(total.usage));
-  }
-  if (after === null) return null;
-  // The totals are those of the whole session, which may have begun in an earlier run.
-  if (before === null) return { ...after, isWholeSession: !end.isWhole };
-  return { ...after, parts: difference(after, before), isWholeSession: false };
+  };
+  return {
+    read({ session, stderr }) {
+      const thread = session ?? SESSION_LINE.exec(stderr)?.[1] ?? '';
+      // The id comes from the output of a program, and must not lead out of the folder.
+      if (file === null && home !== null && THREAD_ID.test(thread)) {
+        const path = findSession(join(home, 'sessions'), thread, startedAt);
+        file = path === null ? null : new RecordFile(path, take);
+      }
+      file?.read();
+      if (file === null || after === null) return null;
+      // The totals are those of the whole session, which may have begun in an earlier run.
+      if (before === null) return { ...after, isWholeSession: !file.isWhole };
+      return { ...after, parts: difference(after, before), isWholeSession: false };
+    },
+  };
 }
 
 /** In text mode codex prints its session id on stderr. */
 const SESSION_LINE = /^session id: (\S+)$/m;
 const THREAD_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** As codex itself looks for it, in its own environment. */
-function codexHome(env: RecordedRun['env']): string | null {
-  const { CODEX_HOME: given = '', HOME: home = '' } = env;
-  const folder = given === '' ? join(home, '.codex') : given;
-  return isAbsolute(folder) ? folder : null;
-}
 
 /** Looks in the folders of the days on which the session may have begun: an id begins with the time of its creation. */
 function findSession(sessions: string, thread: string, startedAt: number): string | null {
@@ -68,28 +67,6 @@ function dayOf(moment: number): readonly string[] {
   const date = new Date(moment);
   return Number.isNaN(date.getTime()) ? ['unknown'] : date.toISOString().slice(0, 10).split('-');
 }
-
-/** The end of a session file; null if it is not a regular file. */
-export function readEnd(path: string): { readonly text: string; readonly isWhole: boolean } | null {
-  let file: number;
-  try {
-    file = openRegular(path, 'read');
-  } catch {
-    return null;
-  }
-  try {
-    const { size } = fstatSync(file);
-    const from = Math.max(0, size - MAX_BYTES);
-    return { text: readAll(file, size - from, from).toString('utf8'), isWhole: from === 0 };
-  } catch {
-    return null;
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** The last total may be followed by the output of a tool. */
-const MAX_BYTES = 8 * 2 ** 20;
 
 /** The total of the session in a line of its file, and its time; null for any other line. */
 export function totalIn(line: string): { readonly at: number; readonly usage: Json } | null {

@@ -1,5 +1,5 @@
 import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
-import { recordedByCodex, tokensOf } from './codex-record.ts';
+import { codexRecord, tokensOf } from './codex-record.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
 import { isRecord, number, record, text, textOrNull, type Json } from './json.ts';
 import { positional } from './prompt-argument.ts';
@@ -56,7 +56,7 @@ export const codex: Agent = {
     'unknown-model': 'choose another model with --model',
   },
   read: (run) => jsonLines(codexProtocol(run)),
-  recorded: (run) => recordedByCodex(run, usageOf),
+  record: (run) => codexRecord(run, usageOf),
 };
 
 function codexProtocol({ startedAt }: RunFacts): Protocol {

@@ -61,7 +61,7 @@ export const copilot: Agent = {
     'unknown-model': 'choose another model with --model',
   },
   read: (run) => jsonLines(copilotProtocol(run)),
-  recorded: ({ desk }) => usageIn(usageFile(desk)),
+  record: ({ desk }) => ({ read: () => usageIn(usageFile(desk)) }),
 };
 
 function usageFile(folder: string): string {

@@ -1,4 +1,5 @@
 import type { Agent, AgentEvent, ModelUsage, RunFacts, Usage } from './agent.ts';
+import { geminiRecord } from './gemini-record.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
 import { count, isRecord, record, text, textOrNull, type Json } from './json.ts';
 import { valueOf } from './prompt-argument.ts';
@@ -54,6 +55,7 @@ export const gemini: Agent = {
     'unknown-model': 'choose another model with --model',
   },
   read: (run) => jsonLines(geminiProtocol(run)),
+  record: geminiRecord,
 };
 
 function geminiProtocol({ startedAt }: RunFacts): Protocol {

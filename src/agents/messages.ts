@@ -3,11 +3,10 @@
  * one `result`. A `Dialect` has the differences.
  */
 import type { RunError, Tokens } from '../loop/event.ts';
-import { totalTokens } from '../loop/charge.ts';
-import { addTokens, NOTHING_SPENT, subtractTokens } from '../loop/limits.ts';
-import type { AgentEvent, ModelUsage, RunFacts, TodoItem, Usage } from './agent.ts';
+import type { AgentEvent, RunFacts, TodoItem, Usage } from './agent.ts';
 import { count, isRecord, list, momentOf, number, record, text, textOrNull, type Json } from './json.ts';
 import type { Protocol } from './json-lines.ts';
+import { MessageUsage } from './message-usage.ts';
 import { isTodoTool, statusOf, summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble, type Reported } from './trouble.ts';
 
@@ -20,6 +19,8 @@ export interface Dialect {
   usage(result: Json): Usage | null;
   /** Reads the error of a failed result; `word` is the CLI's name for its last error, if the stream has it. */
   error(result: Json, word: string | null): Reported;
+  /** Its messages have the usage of the moment at which the answer began. */
+  readonly tellsUsageEarly?: true;
   /** Removes text that the CLI added to the agent's text. */
   ownText?(text: string): string;
   /** The real outcome of a tool call, if its result hides it. */
@@ -27,7 +28,7 @@ export interface Dialect {
 }
 
 export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Protocol {
-  const messageUsage = new MessageUsage(dialect);
+  const messageUsage = new MessageUsage();
   const tasks: TodoItem[] = [];
   const hiddenTools = new Set<string>();
   const denied: string[] = [];
@@ -57,14 +58,18 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
     const events: AgentEvent[] = [];
     let words = '';
     for (const block of list(message['content'])) {
+      // The usage of an answer that has not ended is that of its beginning.
+      if (dialect.tellsUsageEarly === true && message['stop_reason'] === null)
+        messageUsage.streamed(id, lengthOf(record(block)));
       for (const one of content(record(block), id, isOwn)) {
         events.push(one);
         if (one.type === 'text') words += one.text;
       }
     }
     if (words !== '') namelessText = named === null ? words : null;
-    const changed = messageUsage.add(id, record(message['usage']), textOrNull(message['model']) ?? model);
-    if (changed) events.push({ type: 'progress', text: '', usage: messageUsage.total, session });
+    const tokens = dialect.tokens(record(message['usage']));
+    if (messageUsage.add(id, tokens, textOrNull(message['model']) ?? model))
+      events.push({ type: 'progress', text: '', usage: messageUsage.total, session });
     return events;
   };
 
@@ -265,75 +270,8 @@ function plainText(value: unknown): string {
     .join('\n');
 }
 
-/**
- * The usage that the messages report. One answer of the model comes in several messages, each with its usage so far: only
- * the last message of an answer counts.
- */
-class MessageUsage {
-  readonly #dialect: Dialect;
-  /** The last message of each answer that may be incomplete. */
-  readonly #open = new Map<string, ModelUsage>();
-  /** The sums of the run so far, by model, and how many answers and results are in each. */
-  readonly #sums = new Map<string, { readonly used: ModelUsage; readonly parts: number }>();
-  /** The usage in the results so far. */
-  #settled: Usage | null = null;
-  #isSettled = true;
-
-  constructor(dialect: Dialect) {
-    this.#dialect = dialect;
-  }
-
-  /** Returns whether the usage changed. */
-  add(id: string, usage: Json, model: string | null): boolean {
-    const tokens = this.#dialect.tokens(usage);
-    if (totalTokens(tokens) === 0) return false;
-    const earlier = this.#open.get(id);
-    const used = { model, tokens };
-    this.#open.delete(id);
-    this.#open.set(id, used);
-    const [oldest = ''] = this.#open.size > MAX_OPEN_ANSWERS ? this.#open.keys() : [];
-    this.#open.delete(oldest);
-    this.#count(used, 1);
-    if (earlier !== undefined) this.#count(earlier, -1);
-    this.#isSettled = false;
-    return true;
-  }
-
-  /** The usage of the run so far. */
-  get total(): Usage | null {
-    if (this.#isSettled) return this.#settled;
-    return { parts: this.#parts, costUsd: null, isWholeSession: false };
-  }
-
-  /** Replaces the usage of the messages by the exact usage in their result. */
-  settle(since: Usage): Usage {
-    const costUsd = since.costUsd === null ? null : (this.#settled?.costUsd ?? 0) + since.costUsd;
-    this.#open.clear();
-    this.#sums.clear();
-    for (const part of [...(this.#settled?.parts ?? []), ...since.parts]) this.#count(part, 1);
-    this.#settled = { parts: this.#parts, costUsd, isWholeSession: false };
-    this.#isSettled = true;
-    return this.#settled;
-  }
-
-  get #parts(): readonly ModelUsage[] {
-    return [...this.#sums.values()].map(({ used }) => used);
-  }
-
-  /** Adds a part to the sum of its model, or takes it out again. */
-  #count({ model, tokens }: ModelUsage, times: 1 | -1): void {
-    const key = model ?? '';
-    const sum = this.#sums.get(key);
-    const parts = (sum?.parts ?? 0) + times;
-    if (parts === 0) {
-      this.#sums.delete(key);
-      return;
-    }
-    const before = sum?.used.tokens ?? NOTHING_SPENT.tokens;
-    const after = times === 1 ? addTokens(before, tokens) : subtractTokens(before, tokens);
-    this.#sums.set(key, { used: { model, tokens: after }, parts });
-  }
+/** The bytes that the model wrote for a part of its message. */
+function lengthOf(block: Json): number {
+  const input = isRecord(block['input']) ? JSON.stringify(block['input']) : '';
+  return Buffer.byteLength(text(block['text']) + text(block['thinking']) + text(block['name']) + input);
 }
-
-/** Answers that may be incomplete at the same time. */
-const MAX_OPEN_ANSWERS = 32;

@@ -2,7 +2,7 @@
  * Reads the output of one run as it arrives: a snapshot for the loop, and events for the console.
  *
  * 1. The snapshot is absolute and depends only on the bytes, not on the chunks: reading a file again from the beginning
- *    gives the same snapshot. Only at the end it may add the usage that the CLI has recorded elsewhere.
+ *    gives the same snapshot. Only the usage may be greater, by what the CLI has recorded elsewhere when it is asked for.
  * 2. After a crash, output that was shown before is read again but not shown again.
  * 3. Memory does not grow with the output.
  */
@@ -11,13 +11,23 @@ import type { OutputSnapshot, RunError, UsageLimit } from '../loop/event.ts';
 import { isFatal } from '../loop/failure.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import type { SessionSpend } from '../loop/state.ts';
-import type { Agent, AgentEvent, RecordedRun, Retry, RunFacts, StreamParser, Usage } from './agent.ts';
+import type {
+  Agent,
+  AgentEvent,
+  RecordedRun,
+  Retry,
+  RunFacts,
+  StreamParser,
+  Usage,
+  UsageRecord,
+} from './agent.ts';
 import { echoOf, type Echo, type Fragment } from './echo.ts';
 import { CUT_OFF } from './json-lines.ts';
 import type { Price } from './prices.ts';
 import { remedyFor } from './remedies.ts';
 import { RunUsage } from './run-usage.ts';
 import { StderrReader } from './stderr-reader.ts';
+import { isWork } from './work.ts';
 
 export interface RunReader {
   /** Reads a chunk of stdout; returns when the loop should get a new snapshot. */
@@ -29,6 +39,8 @@ export interface RunReader {
   /** There is no more output. */
   end(): void;
   snapshot(ended: boolean): OutputSnapshot;
+  /** The CLI records usage that its output does not have yet: the snapshot may change without more output. */
+  readonly hasRecord: boolean;
   /** The stream has reported a result. */
   readonly hasResult: boolean;
   /** A tool call is open: silence is not inactivity. */
@@ -97,6 +109,7 @@ class Reader implements RunReader {
   readonly #context: ReadContext;
   readonly #openTools = new Set<string>();
   readonly #usage: RunUsage;
+  #record: UsageRecord | null = null;
   #scanner: Scanner;
   /** For stderr, separately: the order of stdout and stderr is unknown. */
   #stderrScanner: Scanner;
@@ -140,6 +153,10 @@ class Reader implements RunReader {
 
   get hasOpenTool(): boolean {
     return this.#openTools.size > 0;
+  }
+
+  get hasRecord(): boolean {
+    return this.#agent.record !== undefined && !this.#usage.hasTotals;
   }
 
   get hasResult(): boolean {
@@ -205,12 +222,12 @@ class Reader implements RunReader {
     this.#take(this.#parser.end(), true);
     for (const fragment of this.#stderrEcho?.end() ?? []) this.#scanStderr(fragment);
     this.#learnFromStderr();
-    this.#learnFromRecord();
-    // What follows from the end of the stream and from a record is no news from the provider.
+    // What follows from the end of the stream is no news from the provider.
     this.#isUnreachable = wasUnreachable && this.#said !== 'success';
   }
 
   snapshot(ended: boolean): OutputSnapshot {
+    this.#learnFromRecord();
     const early = this.#scanner.claim(false);
     const claim = early ?? (ended ? (this.#scanner.claim(true) ?? this.#stderrScanner.claim(true)) : null);
     const nearMiss = ended && claim === null ? this.#scanner.nearMiss() : null;
@@ -221,6 +238,7 @@ class Reader implements RunReader {
       ...(this.#unknown === 0 ? {} : { unknown: this.#unknown }),
       tokens: this.#usage.tokens,
       cost: this.#usage.cost,
+      ...(this.#usage.isOutputEstimated ? { outputEstimated: true } : {}),
       steps: this.#steps,
       said: this.#said,
       claim,
@@ -266,7 +284,7 @@ class Reader implements RunReader {
         this.#openTools.delete(event.id);
         return;
       case 'progress':
-        this.#addUsage(event.usage, event.session);
+        this.#addUsage(event);
         return;
       case 'retry':
         this.#retried(event);
@@ -285,7 +303,7 @@ class Reader implements RunReader {
           const source = isRepeated ? 'last-message' : 'answer';
           this.#scan({ source, message: 'answer', text: event.text });
         }
-        this.#addUsage(event.usage, event.session);
+        this.#addUsage(event);
         this.#steps = event.steps ?? this.#steps;
         // Stopped by Ralph, a CLI may report a success.
         this.#said = event.ok && !this.#isHopeless ? 'success' : 'error';
@@ -318,12 +336,17 @@ class Reader implements RunReader {
     this.#news = 'now';
   }
 
-  #addUsage(usage: Usage | null, session: string | null): void {
+  #addUsage({ type, usage, session }: Extract<AgentEvent, { type: 'progress' | 'result' }>): void {
     this.#session = session ?? this.#session;
     if (usage === null) return;
-    const { session: earlier } = this.#context;
-    const before = usage.isWholeSession && this.#session === earlier?.id ? earlier : null;
-    if (this.#usage.add(usage, before) && this.#news === 'later') this.#news = 'soon';
+    const isTotal = type === 'result' || usage.costUsd !== null;
+    if (this.#usage.add(usage, this.#earlier(usage), isTotal) && this.#news === 'later') this.#news = 'soon';
+  }
+
+  /** The part of a usage that belongs to earlier runs of its session. */
+  #earlier(usage: Usage): SessionSpend | null {
+    const { session } = this.#context;
+    return usage.isWholeSession && this.#session === session?.id ? session : null;
   }
 
   /** A program that could not start, or gave up, may report why only on stderr. */
@@ -334,15 +357,13 @@ class Reader implements RunReader {
     if (this.#offset === 0) this.#error = this.#withRemedy(this.#stderr.error()) ?? this.#error;
   }
 
-  /** The output of a run that failed or was stopped may have no usage, although the CLI has recorded it. */
+  /** The stream may report usage late, or only at the end of a run that is not stopped; the CLI may record it earlier. */
   #learnFromRecord(): void {
-    if (this.#usage.tokens !== null || this.#usage.cost !== null) return;
-    const facts = (): RecordedRun => {
-      const { startedAt, folder, desk, env } = this.#context;
-      return { startedAt, folder, desk, env: env(), session: this.#session, stderr: this.#stderr.head };
-    };
-    const usage = this.#agent.recorded?.(facts()) ?? null;
-    if (usage !== null) this.#take([{ type: 'progress', text: '', usage, session: null }], true);
+    if (!this.hasRecord) return;
+    const { startedAt, folder, desk, env } = this.#context;
+    this.#record ??= this.#agent.record?.({ startedAt, folder, desk, env: env() }) ?? null;
+    const usage = this.#record?.read({ session: this.#session, stderr: this.#stderr.head }) ?? null;
+    if (usage !== null) this.#usage.addRecorded(usage, this.#earlier(usage));
   }
 
   #withRemedy(reported: RunError | null): RunError | null {
@@ -361,26 +382,5 @@ class Reader implements RunReader {
 
   #scan(piece: Piece): void {
     this.#scanner = this.#scanner.read(piece);
-  }
-}
-
-/** Whether the event shows that the agent works, and not only that its CLI retries or gives up. */
-function isWork(event: AgentEvent): boolean {
-  switch (event.type) {
-    case 'text':
-      return event.isEcho !== true;
-    case 'result':
-      return event.ok;
-    case 'retry':
-    case 'unknown':
-      return false;
-    case 'thought':
-    case 'tool.start':
-    case 'tool.end':
-    case 'todo':
-    case 'progress':
-    case 'limit':
-    case 'denied':
-      return true;
   }
 }

@@ -63,12 +63,16 @@ describe('the usage in many messages', () => {
     );
   });
 
-  it('counts the last message of each answer', () => {
+  it('counts each answer once, with the greatest usage of its messages', () => {
     fc.assert(
       fc.property(fc.array(answers, { minLength: 1, maxLength: 30 }), (events) => {
         const reader = open(price);
         reader.read(Buffer.from(events.map(message).join('')));
-        const last = new Map(events.map((event) => [event.id, event]));
+        const last = new Map<string, Answer>();
+        for (const event of events) {
+          const output = Math.max(event.output, last.get(event.id)?.output ?? 0);
+          last.set(event.id, { ...event, output });
+        }
         const output = [...last.values()].reduce((sum, event) => sum + event.output, 0);
         expect(reader.snapshot(false).tokens).toMatchObject({ input: 10 * last.size, output });
         const priced = [...last.values()].filter(({ model }) => model !== 'unknown');

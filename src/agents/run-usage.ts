@@ -2,19 +2,27 @@
  * What a run has used so far, and its price.
  *
  * 1. The last usage in the stream counts. A usage without a cost, or without a model that has a price, leaves the last cost as it is.
- * 2. To look up a price takes longer than to parse a message, so a price is looked up only when it is asked for.
+ * 2. Before the stream reports totals, what the CLI has recorded elsewhere counts as well, of each kind of tokens the greater number: an
+ *    agent can write into the record, and cannot make the sum smaller.
+ * 3. Output that only the text suggests counts while nothing is recorded, and the snapshot says that it is estimated.
+ * 4. To look up a price takes longer than to parse a message, so a price is looked up only when it is asked for.
  */
 import { totalTokens } from '../loop/charge.ts';
 import type { Cost, Tokens } from '../loop/event.ts';
 import { addTokens, NOTHING_SPENT, subtractTokens } from '../loop/limits.ts';
 import type { SessionSpend } from '../loop/state.ts';
-import type { Usage } from './agent.ts';
+import type { ModelUsage, Usage } from './agent.ts';
+import { greatestTokens } from './message-usage.ts';
 import type { Price } from './prices.ts';
 
 export class RunUsage {
   readonly #price: Price;
   #tokens: Tokens | null = null;
   #cost: Cost | null = null;
+  #isOutputEstimated = false;
+  #streamed: Usage | null = null;
+  #recorded: Usage | null = null;
+  #hasTotals = false;
   /** The last usage, until its price is needed, and what of it belongs to earlier runs of the session. */
   #unpriced: { readonly usage: Usage; readonly before: SessionSpend | null } | null = null;
 
@@ -22,12 +30,28 @@ export class RunUsage {
     this.#price = price;
   }
 
-  /** Takes in the usage so far; `before` is the part of it that belongs to earlier runs. Returns whether it has any. */
-  add(usage: Usage, before: SessionSpend | null): boolean {
+  /** The stream has reported the usage of the whole run: a record says nothing new. */
+  get hasTotals(): boolean {
+    return this.#hasTotals;
+  }
+
+  /**
+   * Takes in the usage that the stream reports, so far or in all; `before` is the part of it that belongs to earlier runs. Returns whether
+   * it has any.
+   */
+  add(usage: Usage, before: SessionSpend | null, isTotal: boolean): boolean {
     if (isEmpty(usage)) return false;
-    if (this.#unpriced !== null && !replaces(usage, this.#unpriced.usage)) this.#settle();
-    this.#unpriced = { usage, before };
+    this.#hasTotals = isTotal;
+    this.#streamed = usage;
+    this.#take(isTotal ? usage : greatest(usage, this.#recorded), before);
     return true;
+  }
+
+  /** Takes in the usage so far that the CLI has recorded elsewhere. */
+  addRecorded(usage: Usage, before: SessionSpend | null): void {
+    if (isEmpty(usage) || this.#hasTotals) return;
+    this.#recorded = usage;
+    this.#take(greatest(usage, this.#streamed), before);
   }
 
   get tokens(): Tokens | null {
@@ -40,6 +64,16 @@ export class RunUsage {
     return this.#cost;
   }
 
+  get isOutputEstimated(): boolean {
+    this.#settle();
+    return this.#isOutputEstimated;
+  }
+
+  #take(usage: Usage, before: SessionSpend | null): void {
+    if (this.#unpriced !== null && !replaces(usage, this.#unpriced.usage)) this.#settle();
+    this.#unpriced = { usage, before };
+  }
+
   #settle(): void {
     if (this.#unpriced === null) return;
     const { usage, before } = this.#unpriced;
@@ -49,13 +83,16 @@ export class RunUsage {
     let isPartial = false;
     let tokens: Tokens = NOTHING_SPENT.tokens;
     for (const part of usage.parts) {
-      const one = this.#price(part.model, part.tokens);
+      const used = withEstimate(part);
+      const one = this.#price(part.model, used);
       if (one !== null) estimate = (estimate ?? 0) + one;
-      else isPartial ||= totalTokens(part.tokens) > 0;
-      tokens = addTokens(tokens, part.tokens);
+      else isPartial ||= totalTokens(used) > 0;
+      tokens = addTokens(tokens, used);
     }
-    if (usage.parts.length > 0)
+    if (usage.parts.length > 0) {
       this.#tokens = before === null ? tokens : subtractTokens(tokens, before.tokens);
+      this.#isOutputEstimated = usage.parts.some(({ estimatedOutput = 0 }) => estimatedOutput > 0);
+    }
     const earlier = before?.usd ?? 0;
     if (usage.costUsd !== null)
       this.#cost = { usd: Math.max(0, usage.costUsd - earlier), source: 'reported' };
@@ -78,4 +115,23 @@ function replaces(usage: Usage, last: Usage): boolean {
   return (
     last.costUsd === null && last.parts.every((part) => usage.parts.some(({ model }) => model === part.model))
   );
+}
+
+function withEstimate({ tokens, estimatedOutput = 0 }: ModelUsage): Tokens {
+  return estimatedOutput === 0 ? tokens : { ...tokens, output: tokens.output + estimatedOutput };
+}
+
+/** Of what the stream and a record say about the same run, the greater, without estimates. */
+function greatest(usage: Usage, other: Usage | null): Usage {
+  if (other === null) return usage;
+  const models = new Set([...usage.parts, ...other.parts].map(({ model }) => model));
+  const parts = [...models].map((model) => ({
+    model,
+    tokens: greatestTokens(tokensOf(usage, model), tokensOf(other, model)),
+  }));
+  return { ...usage, parts, costUsd: null };
+}
+
+function tokensOf({ parts }: Usage, model: string | null): Tokens {
+  return parts.find((part) => part.model === model)?.tokens ?? NOTHING_SPENT.tokens;
 }

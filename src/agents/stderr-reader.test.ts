@@ -106,7 +106,12 @@ describe('the usage that a CLI has recorded', () => {
       costUsd: null,
       isWholeSession: true,
     };
-    const reader = readRun({ ...codex, recorded: () => usage }, detectors, context(), () => {});
+    const reader = readRun(
+      { ...codex, record: () => ({ read: () => usage }) },
+      detectors,
+      context(),
+      () => {},
+    );
     reader.read(
       Buffer.from(
         line({ type: 'error', message: 'Reconnecting... 1/5 (last status: 429 Too Many Requests)' }),

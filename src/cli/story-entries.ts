@@ -36,6 +36,8 @@ export interface StoryEntry {
   readonly costUsd?: number | null;
   /** Present if only a part of the run's cost is known. */
   readonly costIsPartial?: true;
+  /** The output tokens, and so the cost, are partly estimated from the text. */
+  readonly outputEstimated?: true;
   /** Of the last entry. */
   readonly totals?: StoryTotals;
 }
@@ -92,7 +94,7 @@ function nowText(summary: LoopSummary): string | null {
 interface Told {
   /** Undefined for the lines that are shown live. */
   readonly lines?: readonly string[];
-  readonly facts?: Pick<StoryEntry, 'durationMs' | 'costUsd' | 'costIsPartial'>;
+  readonly facts?: Pick<StoryEntry, 'durationMs' | 'costUsd' | 'costIsPartial' | 'outputEstimated'>;
 }
 
 function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec): Told {
@@ -191,8 +193,10 @@ function tellRun(
     durationMs,
     costUsd: known?.usd ?? null,
     ...(known?.isPartial === true ? { costIsPartial: true as const } : {}),
+    ...(run?.output.outputEstimated === true ? { outputEstimated: true as const } : {}),
   };
-  const cost = `, cost: ${costText(known?.usd ?? 0, isWholeCost(known))}`;
+  const estimate = run?.output.outputEstimated === true ? ' (output estimated)' : '';
+  const cost = `, cost: ${costText(known?.usd ?? 0, isWholeCost(known))}${estimate}`;
   if (run?.purpose === 'commit-message') {
     const why = failureText(event.ending, event.as) ?? event.ending.how;
     const what = event.as === 'ok' ? 'the agent wrote a commit message' : `no commit message: ${why}`;

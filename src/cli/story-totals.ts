@@ -17,6 +17,8 @@ export interface StoryTotals {
   /** Null if they are unknown. */
   readonly tokens: Tokens | null;
   readonly runsOfUnknownTokens: number;
+  /** Runs whose output tokens are partly estimated. */
+  readonly runsOfEstimatedOutput: number;
   readonly commits: number;
   /** Files that differ between the start and the last checkpoint; null without checkpoints. */
   readonly changedFiles: number | null;
@@ -49,6 +51,7 @@ export function entryForTotals(loop: LoopReading, changedFiles: number | null, a
       runsOfUnknownCost: total.unknownRuns,
       tokens,
       runsOfUnknownTokens: total.unknownTokenRuns,
+      runsOfEstimatedOutput: total.estimatedOutputRuns,
       commits,
       changedFiles,
       waits: waits.count,

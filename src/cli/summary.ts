@@ -157,10 +157,14 @@ function worktreeRows(
 }
 
 function cost(end: EndRecord): string {
-  const { costUsd, costSource, runsOfUnknownCost, runsOfUnknownTokens } = end;
+  const { costUsd, costSource, runsOfUnknownCost } = end;
   const spend = { usd: costUsd ?? 0, source: costSource, unknownRuns: runsOfUnknownCost };
   const tokens = end.tokens ?? NOTHING_SPENT.tokens;
-  const known = tokensOf({ tokens, unknownTokenRuns: runsOfUnknownTokens }, end.chargedTokens);
+  const runs = {
+    unknownTokenRuns: end.runsOfUnknownTokens,
+    estimatedOutputRuns: end.runsOfEstimatedOutput,
+  };
+  const known = tokensOf({ tokens, ...runs }, end.chargedTokens);
   const why = known === null ? 'no run reported it' : 'no price is known for this model';
   return [
     costUsd === null ? `unknown: ${why}` : costOf(spend, end.chargedCost),

@@ -1,5 +1,7 @@
 import type { News, RunReader } from '../agents/reader.ts';
 import type { HostedRun, OutputStream } from '../hosts/host.ts';
+import { totalTokens } from '../loop/charge.ts';
+import type { OutputSnapshot } from '../loop/event.ts';
 import { openRun } from '../loop/run.ts';
 import type { Run } from '../loop/state.ts';
 import type { Driver, EffectOf, Observer } from './ports.ts';
@@ -27,6 +29,9 @@ export type Reason =
 /** How much of the shown output may be missing in the journal after a crash. */
 const PUBLISH_EVERY_MS = 5000;
 
+/** How long after its output a CLI may record the usage of it. */
+const RECORD_AFTER_MS = 250;
+
 /** How long a limit on cost or tokens may be exceeded unnoticed: each answer of the model reports usage. */
 const USAGE_EVERY_MS = 50;
 
@@ -45,6 +50,8 @@ export class RunWatch {
   #publishedAt: number;
   /** Cancels the publication of usage that was reported since. */
   #nextPublication: (() => void) | null = null;
+  /** Cancels the look at what the CLI has recorded since. */
+  #nextRecordLook: (() => void) | null = null;
   #saidAt: number | null = null;
   #isClosed = false;
   #looking: Promise<void> = Promise.resolve();
@@ -79,6 +86,7 @@ export class RunWatch {
     this.#isClosed = true;
     for (const cancel of this.#alarms) cancel();
     this.#nextPublication?.();
+    this.#nextRecordLook?.();
     this.#nextLook?.();
     this.#task.onChange(null);
     await Promise.all([this.#looking, this.#lookingAtScreen]);
@@ -104,6 +112,7 @@ export class RunWatch {
     if (this.#reader.isHopeless) this.#resolve('hopeless');
     if (!this.#reader.isUnreachable) this.#activity.heard(chunk, now);
     this.#publishWhenDue(news, now);
+    this.#lookAtRecordAfter(now);
     return ready(observers);
   }
 
@@ -114,6 +123,15 @@ export class RunWatch {
     // The agent may print nothing more for a while. The end of a run that is no longer watched has its usage.
     else if (news === 'soon' && this.#nextPublication === null && !this.#isClosed)
       this.#nextPublication = this.#driver.ports.clock.at(due, () => this.publish());
+  }
+
+  /** What the agent has used is recorded a moment after its output, which may be the last for a while. */
+  #lookAtRecordAfter(now: number): void {
+    if (!this.#reader.hasRecord || this.#nextRecordLook !== null || this.#isClosed) return;
+    this.#nextRecordLook = this.#driver.ports.clock.at(now + RECORD_AFTER_MS, () => {
+      this.#nextRecordLook = null;
+      this.publish('usage');
+    });
   }
 
   #readStderr(chunk: Buffer): News {
@@ -132,19 +150,21 @@ export class RunWatch {
     return news;
   }
 
-  /** Journals what was read, unless the journal has it already. */
-  publish(): void {
+  /** Journals what was read, or only new usage, unless the journal has it already. */
+  publish(what: 'output' | 'usage' = 'output'): void {
+    const snapshot = this.#reader.snapshot(false);
+    const known = openRun(this.#driver.state)?.output;
+    const hasUsage = known !== undefined && usedMore(snapshot, known);
+    if (what === 'usage' && !hasUsage) return;
     this.#nextPublication?.();
     this.#nextPublication = null;
     this.#publishedAt = this.#driver.ports.clock.now();
-    const snapshot = this.#reader.snapshot(false);
-    const known = openRun(this.#driver.state)?.output;
     // After a crash the output is read again from the beginning.
     if (known === undefined || snapshot.offset < known.offset) return;
     const hasMore = snapshot.offset > known.offset || (snapshot.complained ?? 0) > (known.complained ?? 0);
     // A terminal may show a claim without any new output.
     const hasClaim = snapshot.claim !== null && known.claim === null;
-    if (!hasMore && !hasClaim) return;
+    if (!hasMore && !hasClaim && !hasUsage) return;
     this.#driver.write({ type: 'run.output', run: this.#run.id, ...snapshot });
   }
 
@@ -210,6 +230,13 @@ export class RunWatch {
     this.#armedFor = '';
     this.#arm();
   }
+}
+
+function usedMore({ tokens, cost }: OutputSnapshot, known: OutputSnapshot): boolean {
+  return (
+    (tokens === null ? 0 : totalTokens(tokens)) > (known.tokens === null ? 0 : totalTokens(known.tokens)) ||
+    (cost?.usd ?? 0) > (known.cost?.usd ?? 0)
+  );
 }
 
 /** Settles when every observer can take more output; undefined when all can at once. */

@@ -209,6 +209,7 @@ const EVENT = variant('type', {
     unknown: optional(count),
     tokens: nullable(tokens),
     cost: nullable(cost),
+    outputEstimated: optional(flag),
     steps: count,
     said: nullable(oneOf(['success', 'error'])),
     claim: nullable(claim),

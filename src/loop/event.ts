@@ -37,10 +37,7 @@ export type Happening =
   | { readonly type: 'run.started'; readonly run: string; readonly receipt: Receipt }
   /** Everything known from the run's output up to `offset`: absolute values, the last event wins. */
   | ({ readonly type: 'run.output'; readonly run: string } & OutputSnapshot)
-  /**
-   * The run ended. `as` records how `classify` judged it, so that a later version does not judge it differently;
-   * `jitter` in [0, 1) spreads the waits of loops that hit the same limit.
-   */
+  /** The run ended, judged once and for all by `classify`; `jitter` in [0, 1) spreads the waits of loops at the same limit. */
   | {
       readonly type: 'run.ended';
       readonly run: string;
@@ -247,6 +244,8 @@ export interface OutputSnapshot {
   readonly unknown?: number;
   readonly tokens: Tokens | null;
   readonly cost: Cost | null;
+  /** The output tokens are partly estimated from the text; absent otherwise. */
+  readonly outputEstimated?: true;
   /** Number of tool calls. */
   readonly steps: number;
   /** The result that the agent's stream reports at its end; null until then, and without a parser. */

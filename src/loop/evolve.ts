@@ -347,12 +347,13 @@ function turnAfterReopening(state: LoopState, finishesTurn: boolean): LoopState 
 
 /** The last snapshot wins, but the agent cannot take back a claim for which its run is being ended. */
 function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapshot {
-  const { offset, complained, session, unknown, tokens, cost, steps, said, nearMiss, limit, unreachable } =
-    event;
+  const { offset, complained, session, unknown, tokens, cost, outputEstimated, steps, said } = event;
+  const { nearMiss, limit, unreachable } = event;
   const { claim, claimEndsRun } = endsByClaim(earlier) ? earlier : event;
   const known = { offset, tokens, cost, steps, said, claim, claimEndsRun, limit };
   return {
     ...known,
+    ...(outputEstimated === undefined ? {} : { outputEstimated }),
     ...(complained === undefined ? {} : { complained }),
     ...(session === undefined ? {} : { session }),
     ...(unknown === undefined ? {} : { unknown }),

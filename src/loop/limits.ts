@@ -187,15 +187,17 @@ export const NOTHING_SPENT: Spend = {
   source: null,
   unknownRuns: 0,
   unknownTokenRuns: 0,
+  estimatedOutputRuns: 0,
 };
 
-export function addRun(spent: Spend, { output: { tokens, cost } }: Run): Spend {
+export function addRun(spent: Spend, { output: { tokens, cost, outputEstimated } }: Run): Spend {
   return {
     tokens: tokens === null ? spent.tokens : addTokens(spent.tokens, tokens),
     usd: spent.usd + (cost?.usd ?? 0),
     source: cost === null ? spent.source : spent.source === 'estimated' ? 'estimated' : cost.source,
     unknownRuns: spent.unknownRuns + (isWholeCost(cost) ? 0 : 1),
     unknownTokenRuns: spent.unknownTokenRuns + (tokens === null ? 1 : 0),
+    estimatedOutputRuns: spent.estimatedOutputRuns + (outputEstimated === true ? 1 : 0),
   };
 }
 

@@ -16,6 +16,9 @@ it('says what a sum leaves out, and how that is charged', () => {
   expect(costOf(partly, { runs: 1, sum: 1 })).toBe(
     '$0.5000 reported (plus 2 runs of unknown cost, 1 of them charged like the most expensive known run: $1.0000 in all)',
   );
+  expect(tokensOf({ ...known, estimatedOutputRuns: 1 })).toBe(
+    '10 in, 2 out, 3 cache read, 0 cache write (output estimated in 1 run)',
+  );
   expect(tokensOf(partly, { runs: 1, sum: 30 })).toBe(
     '10 in, 2 out, 3 cache read, 0 cache write (plus 1 run of unknown usage, charged like the most expensive known run: 30 tokens in all)',
   );

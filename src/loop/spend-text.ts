@@ -16,14 +16,20 @@ export function costOf(
 
 /** The tokens by kind; null if none are known. */
 export function tokensOf(
-  { tokens, unknownTokenRuns }: Pick<Spend, 'tokens' | 'unknownTokenRuns'>,
+  {
+    tokens,
+    unknownTokenRuns,
+    estimatedOutputRuns,
+  }: Pick<Spend, 'tokens' | 'unknownTokenRuns' | 'estimatedOutputRuns'>,
   assumed: Assumption | null = null,
 ): string | null {
   if (totalTokens(tokens) === 0) return null;
   const { input, output, cacheRead, cacheWrite } = tokens;
   const charge = assumed === null ? null : { ...assumed, text: `${assumed.sum} tokens` };
   const text = `${input} in, ${output} out, ${cacheRead} cache read, ${cacheWrite} cache write`;
-  return `${text}${gap(unknownTokenRuns, 'usage', charge)}`;
+  const estimate =
+    estimatedOutputRuns === 0 ? '' : ` (output estimated in ${counted(estimatedOutputRuns, 'run')})`;
+  return `${text}${estimate}${gap(unknownTokenRuns, 'usage', charge)}`;
 }
 
 /** The tokens for programs: null if they are unknown, which is not zero. */

@@ -152,6 +152,8 @@ export interface Spend {
   readonly unknownRuns: number;
   /** Runs whose tokens are unknown. */
   readonly unknownTokenRuns: number;
+  /** Runs whose output tokens are partly estimated. */
+  readonly estimatedOutputRuns: number;
 }
 
 /** For the cost limit and for the token limit. */

@@ -136,6 +136,7 @@ export function stateContent(
     cost_source: spent.source,
     runs_of_unknown_cost: spent.unknownRuns,
     runs_of_unknown_tokens: spent.unknownTokenRuns,
+    runs_of_estimated_output: spent.estimatedOutputRuns,
     outcome: state.outcome,
     reason: state.outcome === null ? null : explain(state.outcome, policy, timeOfDay),
     ended: time(report.endedAt),

@@ -6,7 +6,8 @@
  * 2. Tokens are those since the last step, so those of turns that an error ended are among them: Codex calls no hook then.
  * 3. Whatever was written before the loop started belongs to no step.
  */
-import { readEnd, tokensOf, totalIn } from '../agents/codex-record.ts';
+import { tokensOf, totalIn } from '../agents/codex-record.ts';
+import { readEnd } from '../agents/record-file.ts';
 import { list, parsed, record, text, textOrNull, type Json } from '../agents/json.ts';
 import { subtractTokens } from '../loop/limits.ts';
 import type { HookInput } from './hook-input.ts';

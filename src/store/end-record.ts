@@ -75,6 +75,8 @@ export interface EndRecord {
   readonly runsOfUnknownCost: number;
   /** Runs whose tokens are unknown. */
   readonly runsOfUnknownTokens: number;
+  /** Runs whose output tokens are partly estimated from the text. */
+  readonly runsOfEstimatedOutput: number;
   /** What counts towards the cost limit in dollars, if some of it is assumed; null otherwise. */
   readonly chargedCost: Assumption | null;
   /** What counts towards the token limit, if some of it is assumed; null otherwise. */
@@ -156,6 +158,7 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     costSource: spent.source,
     runsOfUnknownCost: spent.unknownRuns,
     runsOfUnknownTokens: spent.unknownTokenRuns,
+    runsOfEstimatedOutput: spent.estimatedOutputRuns,
     chargedCost: charged.usd,
     chargedTokens: charged.tokens,
     durationMs: state.now - (report.startedAt ?? state.now),

@@ -115,6 +115,7 @@ function reader(process: AgentProcess, world: FakeWorld): RunReader {
     end() {},
     snapshot: (ended) => ({ ...seen, claim: ended || endsByClaim(seen) ? seen.claim : null }),
     hasOpenTool: false,
+    hasRecord: false,
     isHopeless: false,
     isUnreachable: false,
     isUnanswered: false,

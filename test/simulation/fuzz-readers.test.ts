@@ -18,7 +18,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Agent, Usage } from '../../src/agents/agent.ts';
+import { claude } from '../../src/agents/claude.ts';
 import { codex } from '../../src/agents/codex.ts';
+import { gemini } from '../../src/agents/gemini.ts';
 import { readNote } from '../../src/git/commit.ts';
 import { readReceipt } from '../../src/hosts/receipt.ts';
 import { readSnapshot, snapshotText } from '../../src/journal/snapshot.ts';
@@ -134,6 +137,25 @@ const spec = {
 };
 
 const snapshot = { mark: { events: 3, bytes: 100, sum: 7 }, ...NOTHING_KNOWN, logBytes: 10, entries: 2 };
+
+const fixture = (path: string): string =>
+  readFileSync(new URL(`../fixtures/${path}`, import.meta.url), 'utf8');
+
+/** What a CLI has recorded of a run. */
+function recorded(
+  agent: Agent,
+  startedAt: string,
+  env: Readonly<Record<string, string>>,
+  session: string,
+): Usage | null {
+  const run = { startedAt: Date.parse(startedAt), env, folder: '/nowhere', desk: '/nowhere' };
+  return agent.record?.(run).read({ session, stderr: '' }) ?? null;
+}
+
+const hasPossibleTokens = (usage: unknown): boolean =>
+  values(of(usage, 'parts')).every((part) =>
+    values(of(part, 'tokens')).every((count) => typeof count === 'number' && count >= 0 && count < 1e17),
+  );
 
 const READERS: Readonly<Record<string, Reader>> = {
   'a message in the inbox': {
@@ -286,20 +308,29 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
   'the session file of codex': {
     file: `sessions/2026/11/16/rollout-x-01a1e2d4-ecad-7683-9423-cccf461cd5af.jsonl`,
-    sample: readFileSync(new URL('../fixtures/codex-session/rollout.jsonl', import.meta.url), 'utf8'),
+    sample: fixture('codex-session/rollout.jsonl'),
     read: (at) =>
-      codex.recorded?.({
-        startedAt: Date.parse('2026-11-16T05:29:27Z'),
-        env: { CODEX_HOME: at },
-        session: '01a1e2d4-ecad-7683-9423-cccf461cd5af',
-        stderr: '',
-        folder: at,
-        desk: at,
-      }) ?? null,
-    oracle: (value) =>
-      values(of(value, 'parts')).every((part) =>
-        values(of(part, 'tokens')).every((count) => typeof count === 'number' && count >= 0 && count < 1e17),
+      recorded(codex, '2026-11-16T05:29:27Z', { CODEX_HOME: at }, '01a1e2d4-ecad-7683-9423-cccf461cd5af'),
+    oracle: hasPossibleTokens,
+  },
+  'the session file of claude': {
+    file: 'projects/x/db43316d-170c-4313-9ae5-fa40bf1e43bd.jsonl',
+    sample: fixture('claude-session/session.jsonl'),
+    read: (at) =>
+      recorded(
+        claude,
+        '2026-11-19T04:41:02Z',
+        { CLAUDE_CONFIG_DIR: at },
+        'db43316d-170c-4313-9ae5-fa40bf1e43bd',
       ),
+    oracle: hasPossibleTokens,
+  },
+  'the session file of gemini': {
+    file: '.gemini/tmp/x/chats/session-x-a38bbf14.jsonl',
+    sample: fixture('gemini-session/chat.jsonl'),
+    read: (at) =>
+      recorded(gemini, '2026-11-19T04:43:35Z', { HOME: at }, 'a38bbf14-cf44-43c4-b608-50c4279279a8'),
+    oracle: hasPossibleTokens,
   },
 };
 
