@@ -16,7 +16,7 @@ import { chat } from './protocols/chat.ts';
 import { gemini } from './protocols/gemini.ts';
 import type { Call, Failure, Protocol, Reply, StreamEvent, Tool } from './protocols/protocol.ts';
 import { responses } from './protocols/responses.ts';
-import { says, USAGE, type BreakOff, type Turn } from './script.ts';
+import { says, USAGE, type BreakOff, type Turn, type Usage } from './script.ts';
 import { shellCall } from './shell-tool.ts';
 
 const PROTOCOLS: readonly Protocol[] = [anthropic, responses, chat, gemini];
@@ -61,6 +61,8 @@ export interface Asked {
   readonly body: string;
   /** The turn of the script that it took. */
   readonly turn: number | 'side question' | 'not found';
+  /** The tokens of its answer; null if it had none. */
+  readonly used: Usage | null;
 }
 
 /** Whether a request contains a text, verbatim and in one piece. */
@@ -92,7 +94,7 @@ class ScriptedModel {
     const body = await readText(request);
     const protocol = request.method === 'POST' ? PROTOCOLS.find(({ owns }) => owns(path)) : undefined;
     if (protocol === undefined) {
-      this.requests.push({ path, model: '', body, turn: 'not found' });
+      this.requests.push({ path, model: '', body, turn: 'not found', used: null });
       const turn = this.#upcoming;
       if (turn?.type === 'page') showPage(turn, response);
       else response.writeHead(404).end();
@@ -101,8 +103,10 @@ class ScriptedModel {
     const question: unknown = JSON.parse(body);
     const isSideQuestion = protocol.tools(question).length === 0;
     const model = modelOf(question, path);
-    this.requests.push({ path, model, body, turn: isSideQuestion ? 'side question' : this.#turns });
+    const number = isSideQuestion ? 'side question' : this.#turns;
     const turn = isSideQuestion ? this.#aside() : this.#next();
+    const used = 'usage' in turn ? turn.usage : null;
+    this.requests.push({ path, model, body, turn: number, used });
     const id = String(this.requests.length);
     this.#play(turn, { protocol, question, path, model, id }, response);
   }

@@ -99,6 +99,8 @@ export const REAL_AGENTS: Readonly<Record<AgentName, RealAgent>> = {
         security: { auth: { selectedType: 'gemini-api-key' } },
         privacy: { usageStatisticsEnabled: false },
         general: { enableAutoUpdate: false },
+        // It asks other models whether a long run repeats itself, and records that nowhere before the end.
+        model: { disableLoopDetection: true },
       };
       write(join(home, '.gemini', 'settings.json'), JSON.stringify(settings));
       return { GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: url };

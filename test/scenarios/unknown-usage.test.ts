@@ -1,6 +1,6 @@
 /** What a loop does, and says, about runs that do not report what they used. */
 import { describe, expect, it } from 'vitest';
-import { openLoadedStage, type Stage } from './stage.ts';
+import { openLoadedStage, waitFor, type Stage } from './stage.ts';
 
 const json = (event: object): string => `echo '${JSON.stringify(event)}'`;
 
@@ -43,6 +43,55 @@ describe('a limit', () => {
     expect(stderr).toContain('token limit reached: 6000 of 5000\n');
     expect(stderr).toContain('tokens: 6000 in, 0 out, 0 cache read, 0 cache write\n');
     expect(stage.state).toMatchObject({ runs_of_unknown_tokens: 0, tokens: { input: 6000 } });
+  });
+
+  it('ends a silent run by what claude records of it, and says what was recorded until then', async () => {
+    const stage = openLoadedStage();
+    stage.installs('claude');
+    const session = 'db43316d-170c-4313-9ae5-fa40bf1e43bd';
+    const entry = (id: number) => {
+      const usage = { input_tokens: 100, output_tokens: 900 };
+      const message = { id: `m${id}`, model: 'claude-sonnet-4-5', usage };
+      return JSON.stringify({ type: 'assistant', timestamp: '2999-01-01T00:00:00Z', message });
+    };
+    const file = `$CLAUDE_CONFIG_DIR/projects/p/${session}.jsonl`;
+    stage.plans(
+      'default',
+      [
+        `mkdir -p "$CLAUDE_CONFIG_DIR/projects/p"; echo '${entry(1)}' >"${file}"`,
+        json({ type: 'system', subtype: 'init', session_id: session }),
+        `echo '${entry(2)}' >>"${file}"; echo '${entry(2)}' >>"${file}"`,
+        `printf %s '${entry(3)}' >>"${file}"`,
+        waitFor(),
+      ].join('\n'),
+    );
+    const home = `CLAUDE_CONFIG_DIR=${stage.path('home-of-claude')}`;
+    const words = ['run', 'work', '--name', 'it', '--agent', 'claude', '--env', home];
+    const { code, stderr } = await stage.ralph(...words, '--max-tokens', '2000').ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain('token limit reached: 2000 of 2000\n');
+    expect(stderr).toMatch(
+      /cost +\$0\.0276 estimated, tokens: 200 in, 1800 out, 0 cache read, 0 cache write\n/,
+    );
+  });
+
+  it('counts the text of claude where it records nothing, and every report says that the output is estimated', async () => {
+    const stage = openLoadedStage();
+    stage.installs('claude');
+    const text = 'word '.repeat(1400);
+    const usage = { input_tokens: 10, output_tokens: 1 };
+    const message = { id: 'm', model: 'claude-sonnet-4-5', stop_reason: null, usage };
+    const said = json({ type: 'assistant', message: { ...message, content: [{ type: 'text', text }] } });
+    stage.plans('default', `${said}; ${waitFor()}`);
+    const words = ['run', 'work', '--name', 'it', '--agent', 'claude', '--max-tokens', '2000'];
+    const { stderr } = await stage.ralph(...words).ended;
+    expect(stderr).toContain('token limit reached: 2010 of 2000\n');
+    const sum = 'tokens: 10 in, 2000 out, 0 cache read, 0 cache write (output estimated in 1 run)';
+    expect(stderr).toContain(sum);
+    const story = (await stage.ralph('story', 'it').ended).stdout.replaceAll(/\n +/g, ' ');
+    expect(story).toContain('cost: $0.0300 (output estimated)');
+    expect(story).toContain(sum);
+    expect(stage.state).toMatchObject({ runs_of_estimated_output: 1 });
   });
 
   it('charges a run of unknown usage like the most expensive known run, and every report says so', async () => {
