@@ -81,7 +81,7 @@ describe.each(Object.entries(ENDS))('an end of %s', (_, end) => {
     journal.close();
     expect(read()).toEqual(events(4));
     // Quadratic time would be minutes.
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(performance.now() - startedAt).toBeLessThan(60_000);
   });
 });
 

