@@ -61,7 +61,8 @@ const successes = (shell: string, write: string, edit: string): Table => ({
 
 /** The usage of an agent that reports it with every answer, and was cut off. */
 const oneCall = { calls: 1 };
-const claudeHalf = { tokens: [1200, 1, 800, 150] };
+/** Claude's stream says how large an answer became only in its `result`; without it the output is estimated from the text. */
+const claudeHalf = { tokens: [1200, 22, 800, 150] };
 
 const TABLES: Readonly<Record<Recorded, Table>> = {
   amp: {
@@ -108,7 +109,7 @@ const TABLES: Readonly<Record<Recorded, Table>> = {
     '09-sigterm-mid-stream': { ...cutOff(LIST, 'Bash ok'), ...claudeHalf },
     '09b-sigterm-in-tool': { ...cutOff('I will wait.', 'Bash failed'), ...claudeHalf },
     '09c-sigterm-group': { ...cutOff(LIST, 'Bash ok'), ...claudeHalf },
-    '09d-sigint': { ...cutOff(`${LIST} | ${HALF}`, 'Bash ok'), tokens: [2400, 2, 1600, 300] },
+    '09d-sigint': { ...cutOff(`${LIST} | ${HALF}`, 'Bash ok'), tokens: [2400, 37, 1600, 300] },
     '09e-sigterm-group-in-tool': { ...cutOff('I will wait.', 'Bash failed'), ...claudeHalf },
     '09f-sigkill-group-in-tool': { ...cutOff('I will wait.', 'Bash open'), ...claudeHalf },
     '10-resume-second': { as: 'ok', text: 'Second session, same conversation.', calls: 1, cost: 6390 },
