@@ -34,6 +34,18 @@ describe('the files that a check runs', () => {
     ['python -m unittest', []],
     ['sh ../outside.sh', ['../outside.sh']],
     ['tools/../check.sh', ['check.sh']],
+    ['sh check.sh > tools/lint', ['check.sh']],
+    ['sh check.sh 2>tools/lint >>../outside.sh', ['check.sh']],
+    ['sh check.sh &> tools/lint', ['check.sh']],
+    ['sh check.sh >| tools/lint 2>&1', ['check.sh']],
+    ['sh 2>&1 -e check.sh', ['check.sh']],
+    ['node 2>/dev/null <tools/lint', ['tools/lint']],
+    ['sh check.sh < tools/lint > ../outside.sh', ['check.sh', 'tools/lint']],
+    ['./a > >(tee tools/lint) && sh check.sh', ['check.sh', 'tools/lint']],
+    ['if grep -q TODO check.sh; then exit 1; fi', []],
+    ['timeout 5 grep -q ok tools/lint', []],
+    ['[[ -s check.sh ]]', []],
+    ['[ "$(sh check.sh)" = 0 ]', ['check.sh']],
   ])('%s', async (command, files) => {
     const start = { 'check.sh': '', 'tools/lint': '', '../outside.sh': '' };
     expect(await found(start, command)).toEqual({ files, scripts: {} });
@@ -94,6 +106,123 @@ describe('the files that a check runs', () => {
     expect(await found(start, 'make other')).toMatchObject({ files: ['Makefile', 'other.sh', 'rules.mk'] });
     const nested = { 'sub/ci.mk': 'x:\n\tsh y.sh\n', 'sub/y.sh': '' };
     expect(await found(nested, 'make -C sub -f ci.mk x')).toMatchObject({ files: ['sub/ci.mk', 'sub/y.sh'] });
+  });
+});
+
+describe('a check behind other programs', () => {
+  it.each([
+    'timeout -k 5 60 npm test',
+    'nice -n 10 npm test',
+    'env -u CI A=b npm test',
+    'cross-env CI=1 npm test',
+    'time -p npm test',
+    '! npm test',
+    'if npm test; then echo ok; fi',
+    'while ! npm test; do sleep 1; done',
+    'for n in 1 2; do npm test; done',
+    '{ npm test; }',
+    "bash -euo pipefail -c 'cd . && npm test'",
+    'sh -lc "exec npm test" name',
+    'eval "npm test"',
+    'npx concurrently --raw "npm test"',
+    'pnpm exec dotenv -e .env -- npm test',
+    'test -z "$(CI=1 npm test 2>&1)"',
+    'sudo -u ci -E timeout 60 npm test',
+    'uv run --frozen npm test',
+  ])('names the scripts that it runs: %s', async (command) => {
+    const start = { 'package.json': pack({ test: 'sh unit.sh' }), 'unit.sh': '. ./lib.sh', 'lib.sh': '' };
+    expect(await found(start, command)).toEqual({
+      files: ['lib.sh', 'unit.sh'],
+      scripts: { 'package.json': ['pretest', 'test', 'posttest'] },
+    });
+  });
+
+  it.each([
+    'npx tsx scripts/check.ts',
+    'npx --yes -p tsx@4 tsx --tsconfig tsconfig.json scripts/check.ts',
+    'npm exec -- tsx scripts/check.ts',
+    'pnpm exec tsx scripts/check.ts',
+    'pnpm tsx scripts/check.ts',
+    'yarn run tsx scripts/check.ts',
+    'bunx tsx scripts/check.ts',
+    'bun run scripts/check.ts',
+    'deno run -A --config tsconfig.json scripts/check.ts',
+    'cross-env X=1 node scripts/check.ts',
+    'npx cross-env X=1 node --env-file .env scripts/check.ts',
+    'node --import ./scripts/setup.mjs scripts/check.ts',
+    'node --import=./scripts/setup.mjs scripts/check.ts',
+    'node -r ./scripts/setup.mjs scripts/check.ts',
+    'if node scripts/check.ts; then true; fi',
+    '! node scripts/check.ts',
+    'time node scripts/check.ts',
+    'env A=b node scripts/check.ts',
+    "sh -c 'node scripts/check.ts'",
+    'bun scripts/check.ts',
+  ])('loads what its script loads: %s', async (command) => {
+    const start = {
+      'tsconfig.json': '{}',
+      '.env': '',
+      'scripts/check.ts': "import { a } from './a.js';",
+      'scripts/a.ts': '',
+      'scripts/setup.mjs': "import './b.mjs';",
+      'scripts/b.mjs': '',
+    };
+    const { files } = await found(start, command);
+    const preloaded = command.includes('setup') ? ['scripts/b.mjs', 'scripts/setup.mjs'] : [];
+    expect(files).toEqual(expect.arrayContaining(['scripts/a.ts', 'scripts/check.ts', ...preloaded]));
+  });
+
+  it.each([
+    'uv run check.py',
+    'uv run --with rich python check.py',
+    'uv run python -W error -X dev check.py',
+    'poetry run python3 check.py',
+    'python -m check',
+    'env A=b ./check.py',
+    "python3 -c 'import check'",
+  ])('loads what its Python script loads: %s', async (command) => {
+    const start = { 'check.py': 'import helpers', 'helpers.py': '' };
+    const code = command.includes('-c');
+    expect((await found(start, command)).files).toEqual(code ? ['check.py'] : ['check.py', 'helpers.py']);
+  });
+
+  it.each([
+    'if bash scripts/x.sh; then true; fi',
+    '! scripts/x.sh',
+    'time scripts/x.sh',
+    'env A=b scripts/x.sh',
+    'A=b exec scripts/x.sh',
+    'bash -o pipefail scripts/x.sh',
+    'bash < scripts/x.sh',
+    'xargs -n 1 sh scripts/x.sh',
+  ])('loads what its shell script loads: %s', async (command) => {
+    const start = { 'scripts/x.sh': '. "$(dirname "$0")/lib.sh"', 'scripts/lib.sh': '' };
+    expect((await found(start, command)).files).toEqual(['scripts/lib.sh', 'scripts/x.sh']);
+  });
+
+  it('may be in the output of a command, after the commands before it', async () => {
+    expect((await found({ 'a/x.sh': '' }, 'cd a; test "$(sh x.sh)" = 0')).files).toEqual(['a/x.sh']);
+  });
+
+  it('does not load what the arguments and tests of a program load', async () => {
+    const start = { 'a.js': "import './b.js';", 'b.js': '', 'a.py': 'import b', 'b.py': '' };
+    for (const command of [
+      'timeout 60 eslint a.js',
+      'npx eslint a.js',
+      'node dist/check.js a.js',
+      'node --test a.js',
+      'node -e "run()" a.js',
+    ])
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect((await found(start, command)).files).toEqual(['a.js']);
+    for (const command of ['python -m pytest a.py', 'uv run pytest a.py', 'python -c "run()" a.py'])
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect((await found(start, command)).files).toEqual(['a.py']);
+  });
+
+  it('is the program that the first line of a script names', async () => {
+    const start = { check: "#!/usr/bin/env -S npx tsx\nimport './a.js';", 'a.ts': '' };
+    expect((await found(start, './check')).files).toEqual(['a.ts', 'check']);
   });
 });
 

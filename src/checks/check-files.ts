@@ -4,10 +4,12 @@
  * known.
  */
 import { isRecord } from '../loop/shape.ts';
-import { languageIn, languageOf, SHELL, type Language } from './loaded-code.ts';
+import { languageOf, languageOfScript, SHELL, type Language } from './loaded-code.ts';
 import { recipesIn } from './makefile.ts';
+import { scriptsRunBy } from './script-words.ts';
 import { simpleCommands } from './shell-words.ts';
 import { isTestFile } from './test-files.ts';
+import { unwrapped } from './wrappers.ts';
 
 /** The files at the loop's start; paths are relative to the workspace and may begin with `../`. */
 export interface StartFiles {
@@ -39,8 +41,8 @@ class Search implements CheckFiles {
   readonly scripts = new Map<string, Set<string>>();
   readonly #start: StartFiles;
   readonly #seen = new Set<string>();
-  /** The scripts that run: the folder in which they do, and the language if a program says so. */
-  readonly #run = new Map<string, { readonly folder: string; readonly language: Language | null }>();
+  /** The scripts that run, and how. */
+  readonly #run = new Map<string, RunScript>();
 
   constructor(start: StartFiles) {
     this.#start = start;
@@ -51,17 +53,28 @@ class Search implements CheckFiles {
     this.#seen.add(`${from}\0${line}`);
     let folder = from;
     for (const words of simpleCommands(line)) {
-      const [program = '', ...args] = words.slice(words.findIndex((word) => !/^(?:\w+=|!$)/.test(word)));
+      const [program = '', ...args] = unwrapped(words);
       if (!isReader(program, args)) this.#addPaths(words, folder);
-      this.#noteScript([program, ...args], folder);
+      // oxlint-disable-next-line no-await-in-loop -- in the order of the line
+      await this.#program(program, args, folder, depth);
       if (program === 'cd') folder = joined(folder, args[0] ?? '');
-      else if (RUNNERS.has(program) || args.includes('--run'))
-        // oxlint-disable-next-line no-await-in-loop -- in the order of the line
-        await this.#packageScripts(args, inFolder(args, folder, ['--prefix', '-C', '--cwd', '--dir']), depth);
-      else if (program === 'make' || program === 'gmake')
-        // oxlint-disable-next-line no-await-in-loop -- as above
-        await this.#make(args, inFolder(args, folder, ['-C', '--directory']), depth);
     }
+  }
+
+  async #program(program: string, args: readonly string[], folder: string, depth: number): Promise<void> {
+    const language = languageOf(program);
+    if (language === null) this.#noteScript(program, { folder, isModule: false, language });
+    else await this.#scripts(language, args, folder, depth);
+    if (LINES.has(program))
+      // oxlint-disable-next-line no-await-in-loop -- few
+      for (const line of args) await this.command(line, folder, depth + 1);
+    if (RUNNERS.has(program) || args.includes('--run')) {
+      // `yarn tsx check.ts` runs a program of a package.
+      const at = language === null ? args.findIndex((word) => languageOf(word) !== null) : -1;
+      if (at >= 0) await this.#program(args[at] ?? '', args.slice(at + 1), folder, depth);
+      await this.#packageScripts(args, inFolder(args, folder, ['--prefix', '-C', '--cwd', '--dir']), depth);
+    } else if (program === 'make' || program === 'gmake')
+      await this.#make(args, inFolder(args, folder, ['-C', '--directory']), depth);
   }
 
   /** Every word that is a file, also as the value of an option: `--config=jest.ci.js`. */
@@ -74,26 +87,29 @@ class Search implements CheckFiles {
     }
   }
 
-  /** Notes the script that a command runs: the program itself, or the first file after a program that runs scripts. */
-  #noteScript(words: readonly string[], folder: string): void {
-    const isThere = (word: string): boolean => this.#start.has(joined(folder, word));
-    const own = WRAPPERS.has(words[0] ?? '')
-      ? words.slice(words.findIndex((word, at) => at > 0 && (languageOf(word) !== null || isThere(word))))
-      : words;
-    const language = languageOf(own[0] ?? '');
-    const script = language === null ? own[0] : own.slice(1).find(isThere);
-    const path = script === undefined ? '' : joined(folder, script);
+  /** Notes the scripts that a program of a language runs, and follows the code in its words. */
+  async #scripts(language: Language, args: readonly string[], folder: string, depth: number): Promise<void> {
+    const { scripts, code, areModules } = scriptsRunBy(language, args);
+    this.#addPaths(scripts, folder);
+    for (const script of scripts) this.#noteScript(script, { folder, isModule: areModules, language });
+    if (code === null) return;
+    if (language === SHELL) await this.command(code, folder, depth + 1);
+    else this.#addPaths(language.loads(code), folder);
+  }
+
+  #noteScript(script: string, run: RunScript): void {
+    const path = joined(run.folder, script);
     // What a test imports is the work.
-    if (path !== '' && this.#start.has(path) && !isTestFile(path)) this.#run.set(path, { folder, language });
+    if (path !== '' && this.#start.has(path) && !isTestFile(path)) this.#run.set(path, run);
   }
 
   /** Adds what the noted scripts load. */
   async addLoadedCode(): Promise<void> {
-    for (const [script, { folder, language: named }] of this.#run) {
+    for (const [script, { folder, isModule, language: named }] of this.#run) {
       // oxlint-disable-next-line no-await-in-loop -- few
       const text = (await this.#start.read(script))?.slice(0, MAX_SCRIPT) ?? '';
-      const { loads, usesCurrentFolder } = languageIn(text) ?? named ?? SHELL;
-      const folders = [folderOf(script), ...(usesCurrentFolder === true ? [folder] : [])];
+      const { loads, usesCurrentFolder } = languageOfScript(text, named, script);
+      const folders = [folderOf(script), ...(isModule || usesCurrentFolder === true ? [folder] : [])];
       const paths = loads(text);
       for (const from of folders) this.#addPaths(paths, from);
     }
@@ -143,22 +159,31 @@ class Search implements CheckFiles {
 /** Code is loaded at the beginning of a script. */
 const MAX_SCRIPT = 256 * 1024;
 
-/** Programs that run another one. */
-const WRAPPERS: ReadonlySet<string> = new Set('timeout time nice env exec command sudo xvfb-run'.split(' '));
+/** How a check runs a script. */
+interface RunScript {
+  readonly folder: string;
+  /** Whether its language looks for modules in that folder. */
+  readonly isModule: boolean;
+  /** Null if no program says it. */
+  readonly language: Language | null;
+}
 
 const MAX_FOLDERS = 10;
 const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
 
 /** Programs that look at the work and run nothing: `grep -q fixed README.md` checks README.md. */
 function isReader(program: string, args: readonly string[]): boolean {
-  if (program === 'test' || program === '[') return true;
+  if (program === 'test' || program === '[' || program === '[[') return true;
   // The patterns in a file decide the result.
   return /^[ef]?grep$/.test(program) && !args.some((word) => /^-\w*f|^--file/.test(word));
 }
 
+/** Programs whose words are command lines. */
+const LINES: ReadonlySet<string> = new Set(['eval', 'concurrently', 'cross-env-shell']);
+
 /** Programs whose words are names of scripts in package.json. */
 const RUNNERS: ReadonlySet<string> = new Set(
-  'npm npx pnpm yarn bun run-s run-p npm-run-all npm-run-all2 concurrently turbo nx lerna'.split(' '),
+  'npm pnpm yarn bun run-s run-p npm-run-all npm-run-all2 concurrently turbo nx lerna'.split(' '),
 );
 
 function scriptsIn(text: string | null): ReadonlyMap<string, string> | null {

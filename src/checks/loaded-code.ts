@@ -3,19 +3,37 @@
  * are not known.
  */
 import { simpleCommands } from './shell-words.ts';
+import { nameOf, unwrapped } from './wrappers.ts';
 
 export interface Language {
   /** The programs that run such a script. */
   readonly programs: RegExp;
+  /** Such a script, by its name. */
+  readonly files: RegExp;
+  /** The options of these programs that have a value, by what the value is. */
+  readonly options: LanguageOptions;
   /** The files that a text may load, relative to the script. */
   readonly loads: (text: string) => readonly string[];
   /** Whether it also looks in the current folder. */
   readonly usesCurrentFolder?: true;
 }
 
+interface LanguageOptions {
+  /** Neither code nor the name of a script. */
+  readonly values: RegExp;
+  readonly code: RegExp;
+  /** A script that is loaded before the other one. */
+  readonly scripts?: RegExp;
+  readonly module?: RegExp;
+  /** No value: the files behind this option are tests. */
+  readonly tests?: RegExp;
+}
+
 /** A script without a first line that names its program. */
 export const SHELL: Language = {
   programs: /^(?:\.|source|(?:ba|da|k|z|a)?sh)$/,
+  files: /\.(?:ba|k|z)?sh$/,
+  options: { values: /^(?:[-+]\w*o|[-+]O|--rcfile|--init-file)$/, code: /^-\w*c$/ },
   loads: (text) => text.split('\n').flatMap(sourced),
   usesCurrentFolder: true,
 };
@@ -23,11 +41,21 @@ export const SHELL: Language = {
 const LANGUAGES: readonly Language[] = [
   SHELL,
   {
-    programs: /^(?:node|nodejs|bun|deno|tsx|ts-node)$/,
+    programs: /^(?:node|nodejs|bun|deno|tsx|ts-node|ts-node-esm|vite-node|babel-node|jiti)$/,
+    files: /\.[cm]?[jt]sx?$/,
+    options: {
+      values:
+        /^(?:-[CPO]|--(?:conditions|env-file|env-file-if-exists|tsconfig|project|config|import-map)|-c)$/,
+      code: /^(?:-e|-p|-pe|--eval|--print)$/,
+      scripts: /^(?:-r|--(?:require|import|loader|experimental-loader|preload))$/,
+      tests: /^--test$/,
+    },
     loads: (text) => pathsIn(text).flatMap(javaScriptFiles),
   },
   {
-    programs: /^python[\d.]*$/,
+    programs: /^(?:python|pypy)[\d.]*$/,
+    files: /\.pyw?$/,
+    options: { values: /^-[WX]$/, code: /^-\w*c$/, module: /^-\w*m$/ },
     loads: (text) =>
       [...text.matchAll(/^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import\b|import[ \t]+([\w., \t]+))/gm)]
         .flatMap(([, from, list = '']) => (from === undefined ? list.split(',') : [from]))
@@ -49,33 +77,29 @@ const JS_ENDS = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.json', '/index.
 
 /** The language of scripts that a program runs; null if it runs none. */
 export function languageOf(program: string): Language | null {
-  const name = program.includes('/') ? program.slice(program.lastIndexOf('/') + 1) : program;
-  return LANGUAGES.find(({ programs }) => programs.test(name)) ?? null;
+  return LANGUAGES.find(({ programs }) => programs.test(nameOf(program))) ?? null;
 }
 
-/** The language that the first line of a script names; null if it names none of them. */
-export function languageIn(text: string): Language | null {
+/** The language that the first line of a script names or, as `named`, who runs it; else that of its name. */
+export function languageOfScript(text: string, named: Language | null, path: string): Language {
   const words = /^#!(.*)/.exec(text)?.[1]?.trim().split(/\s+/) ?? [];
-  const program = words.find(
-    (word, index) => !(index === 0 && /(?:^|\/)env$/.test(word)) && !/^-|=/.test(word),
-  );
-  return program === undefined ? null : languageOf(program);
+  const [program = ''] = unwrapped(words);
+  return languageOf(program) ?? named ?? LANGUAGES.find(({ files }) => files.test(path)) ?? SHELL;
 }
 
 /** The files that a line of a shell script loads. What is expanded in front of a path is taken for the script's folder. */
 function sourced(line: string): readonly string[] {
   const plain = EXPANSIONS.reduce((text, expansion) => text.replaceAll(expansion, '$$0'), line);
   return simpleCommands(plain).flatMap((words) => {
-    const at = words.findIndex((word) => !BEFORE.has(word));
-    const path = words[at] === '.' || words[at] === 'source' ? words[at + 1] : undefined;
-    const name = path?.replace(/^.*\$\w+\//, '') ?? '';
+    const [program, path] = unwrapped(words);
+    const name =
+      (program === '.' || program === 'source' ? path : undefined)?.replace(/^.*\$\w+\//, '') ?? '';
     return name === '' || name.includes('$') ? [] : [name];
   });
 }
 
 /** Innermost first. */
 const EXPANSIONS = [/\$\{[^{}]*\}/g, /\$\([^()]*\)/g, /\$\([^()]*\)/g, /`[^`]*`/g];
-const BEFORE: ReadonlySet<string> = new Set(['then', 'do', 'else', '{', '!']);
 
 /** The files of a Python module beside the script: `a.b` is `a/b.py` or a package. */
 function moduleFiles(name: string): readonly string[] {

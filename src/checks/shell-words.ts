@@ -1,30 +1,53 @@
 /**
  * The simple commands of a shell line, each as its words. Good enough to see which files and programs a check names:
- * nothing is expanded, and a word that the shell would expand stays as it is written.
+ * nothing is expanded, and a word that the shell would expand stays as it is written. The target of an output is no word;
+ * a file that is read (`< file`) is one.
  */
 export function simpleCommands(line: string): readonly (readonly string[])[] {
-  const commands: string[][] = [[]];
+  const commands: (readonly string[])[] = [];
+  let words: string[] = [];
   let word: string | null = null;
+  let isOutput = false;
   const endWord = (): void => {
-    if (word !== null) commands.at(-1)?.push(word);
+    if (word === null) return;
+    if (!isOutput) words.push(word);
     word = null;
+    isOutput = false;
   };
   for (let at = 0; at < line.length; at++) {
     const char = line[at] ?? '';
     if (char === '\\') word = `${word ?? ''}${line[++at] ?? ''}`;
     else if (char === '"' || char === "'") {
       const end = endOfQuote(line, at);
-      word = `${word ?? ''}${line.slice(at + 1, end)}`;
+      const quoted = line.slice(at + 1, end);
+      if (char === '"') commands.push(...substituted(quoted));
+      word = `${word ?? ''}${quoted}`;
       at = end;
+    } else if (/[<>]/.test(char) || line.startsWith('&>', at)) {
+      // The number of a descriptor, as in `2>`.
+      if (/^\d+$/.test(word ?? '')) word = null;
+      endWord();
+      const [operator = char] = /^&?[<>]+[&|]?/.exec(line.slice(at)) ?? [];
+      isOutput = operator.includes('>');
+      at += operator.length - 1;
     } else if (/[;&|()\n`]/.test(char)) {
       endWord();
-      commands.push([]);
-    } else if (/[\s<>]/.test(char)) endWord();
+      isOutput = false;
+      commands.push(words);
+      words = [];
+    } else if (/\s/.test(char)) endWord();
     else if (char === '#' && word === null) at = endOfLine(line, at) - 1;
     else word = `${word ?? ''}${char}`;
   }
   endWord();
-  return commands.filter((words) => words.length > 0);
+  return [...commands, words].filter(({ length }) => length > 0);
+}
+
+/** The commands whose output is in a text in double quotes. */
+function substituted(text: string): readonly (readonly string[])[] {
+  return [...text.matchAll(/\$\(([^()]*)\)|`([^`]*)`/g)].flatMap(([, inner, old]) =>
+    simpleCommands(inner ?? old ?? ''),
+  );
 }
 
 function endOfQuote(line: string, start: number): number {
