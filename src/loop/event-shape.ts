@@ -248,6 +248,7 @@ const EVENT = variant('type', {
     tree: string,
     branch: optional(nullable(string)),
     files: optional(string),
+    folder: optional(string),
     prompt: optional(string),
     exact: optional(texts),
   }),

@@ -175,6 +175,8 @@ export interface StartRecord {
   readonly branch?: string | null;
   /** SHA-256 of the list of its files; absent if nothing was watched at the start. */
   readonly files?: string;
+  /** The loop's folder in the repository, in Latin-1 with a slash at its end; absent for the top, or if nothing was watched. */
+  readonly folder?: string;
   /** The file of the loop's prompt, relative to the workspace, if it is in the tree; absent if it is not. */
   readonly prompt?: string;
   /**

@@ -77,14 +77,20 @@ export async function startRecord(
   const prompt = promptFile === null ? {} : { prompt: promptFile };
   const asked = { tree, ...prompt };
   if (!isWatching({ policy, start: asked })) return { start: { tree }, notes: [] };
-  const { files, hash, idle } = await watchedFiles(repository, asked, policy);
+  const { files, hash, folder, idle } = await watchedFiles(repository, asked, policy);
   const hasPrompt = files.some(({ name }) => name === promptFile);
   const top = await topOf(repository);
   const comparison = new FileComparison(top);
   const inexact = files.filter((file) => comparison.compare(file) !== 'same');
   const exact = await exactRecords(repository, top, inexact);
   return {
-    start: { tree, files: hash, ...(hasPrompt ? prompt : {}), ...(exact === null ? {} : { exact }) },
+    start: {
+      tree,
+      files: hash,
+      ...(folder === '' ? {} : { folder }),
+      ...(hasPrompt ? prompt : {}),
+      ...(exact === null ? {} : { exact }),
+    },
     notes: idle.map(
       (glob) => `warning: protect: no file matches ${JSON.stringify(glob)} now, and new files do not count`,
     ),

@@ -19,6 +19,8 @@ export interface Watched {
   readonly files: readonly WatchedFile[];
   /** A hash of the list of all files of the tree. */
   readonly hash: string;
+  /** The folder of the loop's files: empty for the top, else with a slash at its end. */
+  readonly folder: string;
   /** Globs that match no file. */
   readonly idle: readonly string[];
 }
@@ -29,15 +31,20 @@ export async function watchedFiles(
   start: StartRecord,
   { checks, evidence }: Policy,
 ): Promise<Watched> {
-  const { files, hash } = await listTree(repository, start.tree);
+  const { files: listed, hash } = await listTree(repository, start.tree);
   if (start.files !== undefined && start.files !== hash)
     throw new GitError(`the tree of the loop's start was replaced: ${start.tree}`);
   const prefix = await prefixOf(repository);
+  const files = movedTo(
+    prefix,
+    listed.map((file) => exactly(file, start)),
+    start,
+  );
   const byPath = new Map(files.map((file) => [file.path, file]));
   const found = new Map<string, WatchedFile>();
   const add = (file: RecordedFile, more: Pick<WatchedFile, 'as' | 'scripts'>): void => {
     const name = nameFrom(prefix, file.path);
-    if (!found.has(file.path)) found.set(file.path, { ...exactly(file, start), name, ...more });
+    if (!found.has(file.path)) found.set(file.path, { ...file, name, ...more });
   };
   const below = files.filter(({ path }) => path.startsWith(prefix));
   const nameOf = ({ path }: RecordedFile): string => utf8(path.slice(prefix.length));
@@ -49,8 +56,7 @@ export async function watchedFiles(
     const read = async (name: string): Promise<string | null> => {
       const file = fileAt(name);
       if (file === undefined) return null;
-      const { object } = exactly(file, start);
-      return (await readObjects(repository, [object])).get(object)?.toString('utf8') ?? null;
+      return (await readObjects(repository, [file.object])).get(file.object)?.toString('utf8') ?? null;
     };
     const used = await checkFiles(
       // A plan is meant to be changed.
@@ -70,7 +76,7 @@ export async function watchedFiles(
     const matches = globMatcher([glob]);
     return !below.some((file) => matches(nameOf(file)));
   });
-  return { files: [...found.values()].filter(({ mode }) => mode !== ABSENT), hash, idle };
+  return { files: [...found.values()].filter(({ mode }) => mode !== ABSENT), hash, folder: prefix, idle };
 }
 
 /** Marks a file of the tree that was not on disk at the start. */
@@ -84,6 +90,19 @@ function addIfThere(file: RecordedFile | undefined, add: (file: RecordedFile) =>
 function exactly(file: RecordedFile, { exact }: StartRecord): RecordedFile {
   const [mode, object] = (exact?.[file.path] ?? '').split(' ');
   return mode === undefined || object === undefined ? file : { ...file, mode, object };
+}
+
+/** The files, with those of the loop in the folder where they are now: `ralph move` follows one that was renamed. */
+function movedTo(
+  prefix: string,
+  files: readonly RecordedFile[],
+  { folder }: StartRecord,
+): readonly RecordedFile[] {
+  if (folder === undefined || folder === prefix) return files;
+  return files.flatMap((file) => {
+    if (file.path.startsWith(folder)) return [{ ...file, path: prefix + file.path.slice(folder.length) }];
+    return file.path.startsWith(prefix) ? [] : [file];
+  });
 }
 
 /** A path from the top, for a name relative to the workspace. */

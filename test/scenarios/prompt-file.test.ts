@@ -1,4 +1,5 @@
 /** The file of the prompt is compared with the start, with the built command. */
+import { renameSync, symlinkSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CHEAT, CHECK, DONE, record, stageWith, story, warning } from './evidence-stage.ts';
 import { openStage, waitFor } from './stage.ts';
@@ -40,13 +41,37 @@ describe('an agent that changes the file of its prompt', () => {
     expect(stderr).toContain(warning('check.sh'));
   });
 
-  it('is not named for the plan of the loop, for a file that git ignores, or for a prompt that is a text', async () => {
+  it('is named for a file that is not committed, for a link, and after ralph move', async () => {
+    const stage = stageWith({ 'part/kept.txt': '', 'TASK.txt': 'Do it.\n' });
+    stage.write('part/new.md', 'Do it.\n');
+    symlinkSync('../TASK.txt', stage.path('part/link.md'));
+    const start = (name: string, file: string) => {
+      const place = ['--name', name, '--cwd', stage.path('part'), '-f', `part/${file}`];
+      return stage.ralph('run', ...place, '--protect', 'kept.txt', '-m', '1', '--', stage.agent).ended;
+    };
+    await start('new', 'new.md');
+    await start('link', 'link.md');
+    renameSync(stage.path('part'), stage.path('moved'));
+    const moved = stage.path('moved');
+    expect((await stage.ralph('move', stage.path('part'), '--cwd', moved).ended).code).toBe(0);
+    stage.plans('default', 'for f in new.md ../TASK.txt kept.txt; do echo more >> $f; done');
+    const resume = (name: string) => stage.ralph('resume', name, '-m', '2', '--cwd', moved).ended;
+    const { stderr } = await resume('new');
+    expect(stderr).toContain(`warning: ${changed.replace('PROMPT', 'new')}`);
+    expect(stderr).toContain(warning('kept.txt'));
+    const linked = changed.replace('PROMPT.md', '../TASK.txt');
+    expect((await resume('link')).stderr).toContain(`warning: ${linked}`);
+  });
+
+  it('is not named for the plan of the loop, for a file that git ignores or outside of the repository, or for a text', async () => {
     const stage = stageWith({ 'PLAN.md': '- [ ] one\n', '.gitignore': 'mine.md\n' });
     stage.write('mine.md', 'Do it.\n');
-    stage.plans('default', `echo more >> PLAN.md; echo more >> mine.md; ${DONE}`);
+    stage.write('../outside.md', 'Do it.\n');
+    stage.plans('default', `for f in PLAN.md mine.md ../outside.md; do echo more >> $f; done; ${DONE}`);
     const runs = [
       ['--prompt-file', 'PLAN.md', '--plan', 'PLAN.md', '-m', '1'],
       ['--prompt-file', 'mine.md'],
+      ['--prompt-file', '../outside.md'],
       ['-p', 'PLAN.md'],
     ];
     for (const args of runs) {
