@@ -57,6 +57,28 @@ const turn = (n: number, left: string, littered: string, code = 0): Told[] => [
 const after = (...turns: readonly (readonly Told[])[]): LoopState =>
   given(watching, look('1.1', 'before', 'a'), ...turns.flat());
 
+describe('an iteration is unchanged', () => {
+  const passing = (n: number, tree: string): Told[] => [
+    iteration(n),
+    planned(`${n}.1`),
+    exited(`${n}.1`, 0),
+    look(`${n}.1`, 'after', tree),
+    ...checks(n, 0),
+    taken(n, tree),
+    wait(n),
+  ];
+  const unchanged = (...turns: readonly (readonly Told[])[]): number => after(...turns).progress.unchanged;
+
+  it('if the tree before its run equals the tree after it, and its check results were seen before', () => {
+    expect(unchanged(turn(1, 'a', 'a'), turn(2, 'a', 'a'))).toBe(2);
+    // Another tree with known check results.
+    expect(unchanged(turn(1, 'a', 'a'), turn(2, 'b', 'b'))).toBe(0);
+    // The same tree with new check results.
+    expect(unchanged(turn(1, 'a', 'a'), passing(2, 'a'))).toBe(0);
+    expect(unchanged(turn(1, 'a', 'a'), passing(2, 'a'), turn(3, 'a', 'a'))).toBe(1);
+  });
+});
+
 describe('what a check writes', () => {
   it('is no progress: the run has left the tree as it found it', () => {
     const idle = [turn(1, 'a', 'a1'), turn(2, 'a1', 'a2'), turn(3, 'a2', 'a3'), turn(4, 'a3', 'a4')];
