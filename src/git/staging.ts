@@ -133,12 +133,17 @@ export async function updateIndex(
     // oxlint-disable-next-line no-await-in-loop -- retries while another git command holds the index lock
     const answer = await execGit(repository, args, extraEnv, { input });
     if (answer.code === 0) return;
-    if (tries === MAX_RETRIES || !answer.stderr.includes('.lock')) throw gitFailure(args, answer);
+    if (tries === MAX_RETRIES || !isLocked(answer.stderr)) throw gitFailure(args, answer);
     // oxlint-disable-next-line no-await-in-loop -- as above
     await removeOwnLock(repository);
     // oxlint-disable-next-line no-await-in-loop -- as above
     await sleep(RETRY_DELAY_MS);
   }
+}
+
+/** Whether the lock is another one's. On a full disk git names the lock too. */
+function isLocked(stderr: string): boolean {
+  return stderr.includes('.lock') && !/No space left|quota exceeded|Out of diskspace/.test(stderr);
 }
 
 /** As a line of ASCII: git reads the path as a string of C. */

@@ -22,7 +22,7 @@ export function refuseReportedFullDisk(report: string, work: string): void {
 
 /** A message of git itself, in its output or in an error that quotes it; not one of a hook or of the remote. */
 const NO_SPACE =
-  /(?:^|; |failed: )(?:fatal|error): [^;\n]*: (?:No space left on device|Disk quota exceeded)\s*(?:$|;)/m;
+  /(?:^|; |failed: )(?:fatal|error): [^;\n]*(?:: (?:No space left on device|Disk quota exceeded)| write error\. Out of diskspace)\s*(?:$|;)/m;
 
 function noSpace(path: string): Error {
   return Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path });

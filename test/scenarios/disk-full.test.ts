@@ -100,13 +100,18 @@ describe('a full disk', { tags: ['unshare'] }, () => {
     expect(stage.calls).toBe(2);
   });
 
-  it('ends the loop with exit code 3 at the commit, and resume makes the commit', async () => {
+  it.each([
+    // The file fits, and its copy in the repository does not.
+    ['that git notices when it stages files', '120k', ''],
+    // The agent is asked for the commit message after everything is staged.
+    ['that git notices when it commits', '4k', 'head -c 400k /dev/zero >>big 2>/dev/null; '],
+  ])('%s ends the loop with exit code 3, and resume makes the commit', async (_, size, fill) => {
     const stage = openLoadedStage();
     const scm = { command: 'git -c user.name=t -c user.email=t@t', tasks: ['commit'] };
     writeFileSync(`${stage.plan}/settings.json`, JSON.stringify({ scm }));
-    // The file fits, and its copy in the repository does not.
-    stage.plans(1, "head -c 120k /dev/urandom >made; echo '<promise>DONE</promise>'");
-    stage.plans(2, 'echo "Make it"');
+    stage.plans(1, `head -c ${size} /dev/urandom >made; echo '<promise>DONE</promise>'`);
+    stage.plans(2, `${fill}echo "Make it"`);
+    stage.plans('default', 'echo "Make it"');
     const { stdout, stderr } = await onSmallDisk(
       stage,
       [
@@ -126,7 +131,12 @@ describe('a full disk', { tags: ['unshare'] }, () => {
     expect(stdout).toContain('Status: fatal\n');
     expect(stdout).toContain('resume 0\n');
     expect(stdout).toMatch(/\nMake it\nbegin\n$/);
-    expect(stage.calls).toBe(2);
+    const types = stage.journal.map(({ type }) => type);
+    const found = types.slice(0, types.indexOf('loop.ended')).includes('changes.found');
+    expect({ isStaged: found, commits: types.filter((type) => type === 'commit.made') }).toEqual({
+      isStaged: fill !== '',
+      commits: ['commit.made'],
+    });
   });
 
   it('keeps a loop from starting, and leaves nothing in its way later (T149)', async () => {
@@ -162,6 +172,7 @@ it('a full disk that git reports while it commits ends the loop, also if there i
     '#!/bin/sh',
     'case " $* " in *" --cleanup=whitespace "*)',
     '  [ -e "$FAKE_PLAN/hook" ] && echo "hook: No space left on device" >&2 && exit 1',
+    '  [ -e "$FAKE_PLAN/short" ] && echo "fatal: sha1 file \'.git/index.lock\' write error. Out of diskspace" >&2 && exit 128',
     '  [ -e "$FAKE_PLAN/full" ] && echo "error: unable to write file x: No space left on device" >&2 && exit 128',
     'esac',
     'exec git "$@"',
@@ -181,6 +192,9 @@ it('a full disk that git reports while it commits ends the loop, also if there i
   expect(stderr).toContain(`ralph: error: cannot write ${stage.workspace}: no space left on the disk\n`);
   expect(stage.git('log', '--format=%s')).toBe('begin\n');
   rmSync(join(stage.plan, 'full'));
+  stage.release('short');
+  expect((await stage.ralph('resume', 'it', '-m', '2').ended).code).toBe(3);
+  rmSync(join(stage.plan, 'short'));
   expect((await stage.ralph('resume', 'it').ended).code).toBe(1);
   expect(stage.git('log', '--format=%s')).toBe('Made\nbegin\n');
   expect(stage.git('status', '--porcelain', '--untracked-files=no')).toBe('');
