@@ -1,7 +1,7 @@
 import { NO_SETTINGS } from './agent.ts';
-import type { Tokens } from '../loop/event.ts';
+import type { RunError, Tokens, UsageLimit } from '../loop/event.ts';
 import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
-import type { Agent, AgentEvent, RunFacts, Usage } from './agent.ts';
+import type { Agent, AgentEvent, Complaint, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
 import { count, isRecord, momentOf, number, parsed, record, text, textOrNull, type Json } from './json.ts';
 import { positional } from './prompt-argument.ts';
@@ -85,15 +85,42 @@ export const opencode: Agent = {
   },
   read: (run) => jsonLines(opencodeProtocol(run)),
   readComplaint(line, { startedAt }) {
+    const [, entry = ''] = LOG_ENTRY.exec(line) ?? [];
     const [, quoted] = STREAM_ERROR.exec(line) ?? [];
-    const message = quoted === undefined ? '' : innerText(quoted).replace(/^\w*Error: /, '');
+    const isLimit = namesLimit(entry);
+    if (quoted === undefined && !isLimit) return null;
+    const message = (quoted === undefined ? limitIn(entry) : innerText(quoted)).replace(/^\w*Error: /, '');
     const { error, limit } = readTrouble({ message }, startedAt);
-    // A request that is refused is in the stream too.
-    if (error.kind === 'other' || error.kind === 'request-refused') return null;
-    return { attempt: null, most: null, waitMs: null, error, ...(limit === null ? {} : { limit }) };
+    if (limit === null && isLimit && (error.kind === 'transient' || error.kind === 'other'))
+      return complaint(
+        { kind: 'transient', message: error.message },
+        { resetsAt: null, message: error.message },
+      );
+    // A request that is refused is in the stream too, and of other lines only a limit counts.
+    const isKnown = quoted !== undefined && error.kind !== 'other' && error.kind !== 'request-refused';
+    return limit !== null || isKnown ? complaint(error, limit) : null;
   },
   ownLog: { prefix: 'timestamp=', flag: LOG_FLAG },
 };
+
+function complaint(error: RunError, limit: UsageLimit | null): Complaint {
+  return { attempt: null, most: null, waitMs: null, error, ...(limit === null ? {} : { limit }) };
+}
+
+/** A line of its log that reports trouble, without its head; other levels may repeat what the agent says and reads. */
+const LOG_ENTRY = /^timestamp=\S+ level=(?:ERROR|WARN) (?:run=\S+ )?(.*)/;
+
+function namesLimit(message: string): boolean {
+  return RATE_LIMIT.test(message) || readTrouble({ message }, 0).limit !== null;
+}
+
+const RATE_LIMIT = /\brate[ _-]?limit|\btoo many requests\b|\b429\b|\busage[ _-]limit/i;
+
+/** What an entry of its log says about a limit. */
+function limitIn(entry: string): string {
+  const texts = [...entry.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(([quoted]) => innerText(quoted));
+  return texts.find(namesLimit) ?? entry;
+}
 
 /** `… level=ERROR … message="stream error" … error.error="AI_APICallError: The usage limit has been reached"` */
 const STREAM_ERROR = /^timestamp=.* message="stream error" .*\berror\.error=("(?:[^"\\]|\\.)*")/;

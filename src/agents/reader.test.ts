@@ -280,7 +280,7 @@ describe('an agent that cannot reach its provider', () => {
     const reader = readRun(scripted, detectors, context(), () => {});
     const reads = (...events: readonly object[]): boolean => {
       reader.read(Buffer.from(events.map(line).join('')));
-      return reader.isUnreachable;
+      return !reader.isActive;
     };
     return { reader, reads };
   };
@@ -292,11 +292,11 @@ describe('an agent that cannot reach its provider', () => {
     expect(reader.snapshot(false).unreachable).toBe(true);
     // A line that is still incomplete, noise and stderr show nothing.
     reader.read(Buffer.from('noise\n{"type":"te'));
-    expect(reader.isUnreachable).toBe(true);
+    expect(reader.isActive).toBe(false);
     reader.readStderr(Buffer.from('retrying\n'));
-    expect(reader.isUnreachable).toBe(true);
+    expect(reader.isActive).toBe(false);
     reader.read(Buffer.from('xt","text":"back"}\n'));
-    expect([reader.isUnreachable, reader.snapshot(false)]).toEqual([
+    expect([!reader.isActive, reader.snapshot(false)]).toEqual([
       false,
       expect.not.objectContaining({ unreachable: true }),
     ]);

@@ -49,8 +49,8 @@ export interface RunReader {
   readonly error: RunError | null;
   /** The CLI keeps retrying a request that cannot succeed. */
   readonly isHopeless: boolean;
-  /** The last chunk shows only that the agent cannot reach its provider: it is no sign of activity. */
-  readonly isUnreachable: boolean;
+  /** The last chunk is a sign of activity: it has more than retries and lines of the CLI's own log. */
+  readonly isActive: boolean;
   /** The stream has begun, and nothing has followed: no work, no retry. */
   readonly isUnanswered: boolean;
 }
@@ -132,6 +132,8 @@ class Reader implements RunReader {
   #hasContinued = false;
   /** The last chunk has an event of an agent that works. */
   #hasWorked = false;
+  /** The last chunk has more than lines of the CLI's own log. */
+  #hasPrinted = false;
   #isCutOff = false;
   #news: News = 'later';
   #screens = 0;
@@ -175,13 +177,14 @@ class Reader implements RunReader {
     return this.#agent.call !== null && this.#offset > 0 && !this.#hasContinued;
   }
 
-  get isUnreachable(): boolean {
-    return this.#isUnreachable && !this.#hasWorked;
+  get isActive(): boolean {
+    return this.#hasWorked || (this.#hasPrinted && !this.#isUnreachable);
   }
 
   read(chunk: Buffer): News {
     this.#news = 'later';
     this.#hasWorked = false;
+    this.#hasPrinted = true;
     const known = Math.min(Math.max(0, this.#context.shown.offset - this.#offset), chunk.length);
     this.#parse(chunk.subarray(0, known), false);
     this.#parse(chunk.subarray(known), true);
@@ -205,7 +208,8 @@ class Reader implements RunReader {
   readStderr(chunk: Buffer): Buffer {
     const known = Math.max(0, (this.#context.shown.complained ?? 0) - this.#stderr.offset);
     this.#hasWorked = false;
-    const { text, fresh } = this.#stderr.push(chunk, Math.min(known, chunk.length));
+    const { text, fresh, isOnlyLog } = this.#stderr.push(chunk, Math.min(known, chunk.length));
+    this.#hasPrinted = !isOnlyLog;
     // An unknown command may print its claim on either stream.
     for (const fragment of this.#stderrEcho?.push(text) ?? []) this.#scanStderr(fragment);
     return fresh;

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { classify } from '../loop/failure.ts';
 import { presets } from '../loop/presets.ts';
+import { runWith } from '../../test/rig/run-with.ts';
 import type { AgentEvent } from './agent.ts';
 import { codex } from './codex.ts';
 import { opencode } from './opencode.ts';
@@ -35,7 +37,7 @@ describe('what a CLI says only on stderr', () => {
     const { reader, shown } = begin();
     reader.read(Buffer.from(step));
     complain(reader, limitLine);
-    expect(reader.isUnreachable).toBe(true);
+    expect(reader.isActive).toBe(false);
     expect(reader.snapshot(false)).toMatchObject({
       limit: { resetsAt: null, message: 'The usage limit has been reached' },
       unreachable: true,
@@ -45,7 +47,7 @@ describe('what a CLI says only on stderr', () => {
     reader.read(
       Buffer.from(line({ type: 'text', part: { type: 'text', text: 'I go on.', messageID: 'm' } })),
     );
-    expect(reader.isUnreachable).toBe(false);
+    expect(reader.isActive).toBe(true);
     reader.end();
     expect(reader.snapshot(true)).toMatchObject({ limit: null });
   });
@@ -77,9 +79,53 @@ describe('what a CLI says only on stderr', () => {
     expect(reader.error).toMatchObject({ kind: 'out-of-credit' });
   });
 
+  const logged = (level: string, rest: string): string =>
+    `timestamp=2026-11-19T01:52:42.429Z level=${level} run=1 ${rest}\n`;
+
+  it.each([
+    ['message="stream error" error.error="AI_APICallError: Rate limited."', 'Rate limited.'],
+    ['message="stream error" error.error="AI_APICallError: Too Many Requests"', 'Too Many Requests'],
+    ['message="stream error" status=429 error.error="AI_APICallError: Slow down."', 'Slow down.'],
+    [
+      'message=process error="AI_APICallError: The usage limit has been reached"',
+      'The usage limit has been reached',
+    ],
+    ['message=retry error.statusCode=429', 'message=retry error.statusCode=429'],
+  ])('is a usage limit without a reset time if the log says %s', (rest, message) => {
+    const { reader } = begin();
+    reader.read(Buffer.from(step));
+    complain(reader, logged('ERROR', rest));
+    // What it logs besides is no other sign.
+    complain(reader, logged('ERROR', 'message="failed to load a plugin"'));
+    reader.end();
+    const snapshot = reader.snapshot(true);
+    expect(snapshot.limit).toEqual({ resetsAt: null, message });
+    const ending = { how: 'timed-out', which: 'inactivity' } as const;
+    expect(classify(runWith(snapshot), ending, presets.default.policy)).toBe('usage-limit');
+  });
+
+  it.each(['DEBUG', 'INFO', 'WARN', 'ERROR'])('is no activity in a line of level %s', (level) => {
+    for (const argv of [['opencode'], ['opencode', '--print-logs']]) {
+      const { reader } = begin(argv);
+      const entry = logged(level, 'message="checking the workspace"');
+      for (const part of [entry, entry.slice(0, 5), entry.slice(5, 40), `${entry.slice(40)}${entry}`]) {
+        complain(reader, part);
+        expect([argv, part, reader.isActive]).toEqual([argv, part, false]);
+      }
+      complain(reader, `${entry}a line of its own\n`);
+      expect(reader.isActive).toBe(true);
+    }
+  });
+
   it('is not read from other lines of the log', () => {
     const { reader } = begin();
-    complain(reader, limitLine.replace('stream error', 'process'));
+    complain(reader, logged('DEBUG', 'message="the prompt names a usage limit and 429"'));
+    complain(
+      reader,
+      logged('ERROR', 'message=process error="Your credit balance is too low (429)"').repeat(3),
+    );
+    complain(reader, logged('ERROR', 'message=process error="Connection error."'));
+    expect(reader.isHopeless).toBe(false);
     reader.end();
     expect(reader.snapshot(true)).toMatchObject({ limit: null });
     expect(reader.error?.message).toMatch(/^the agent ended without reporting a result/);

@@ -13,6 +13,8 @@ export class StderrReader {
   readonly #retried: (retry: Retry, isNew: boolean) => void;
   readonly #decoder = new StringDecoder('utf8');
   readonly #filter: OwnLogFilter | null;
+  /** The user has asked for the CLI's own log. */
+  readonly #showsLog: boolean;
   /** A line is new if its end was not shown before. */
   readonly #lines = new LineSplitter(MAX_LINE_LENGTH);
   #offset = 0;
@@ -31,8 +33,8 @@ export class StderrReader {
     this.#run = run;
     this.#retried = retried;
     const { ownLog } = agent;
-    this.#filter =
-      ownLog === undefined || run.argv.includes(ownLog.flag) ? null : new OwnLogFilter(ownLog.prefix);
+    this.#filter = ownLog === undefined ? null : new OwnLogFilter(ownLog.prefix);
+    this.#showsLog = ownLog === undefined || run.argv.includes(ownLog.flag);
   }
 
   /** How many bytes it has read. */
@@ -45,8 +47,8 @@ export class StderrReader {
     return this.#head;
   }
 
-  /** Reads a chunk of which the first `known` bytes were shown before; returns its text, and what of it is to be shown now. */
-  push(chunk: Buffer, known: number): { readonly text: string; readonly fresh: Buffer } {
+  /** Reads a chunk of which the first `known` bytes were shown before. */
+  push(chunk: Buffer, known: number): Read {
     this.#offset += chunk.length;
     const text = this.#decoder.write(chunk);
     if (this.#head.length < MAX_LENGTH) this.#head += text.slice(0, MAX_LENGTH);
@@ -54,8 +56,16 @@ export class StderrReader {
     const [before, after] = [chunk.subarray(0, known), chunk.subarray(known)];
     this.#complain(before, false);
     this.#complain(after, true);
-    this.#filter?.push(before);
-    return { text, fresh: this.#filter?.push(after) ?? after };
+    const [ownBefore, ownAfter] = [this.#withoutLog(before), this.#withoutLog(after)];
+    return {
+      text,
+      fresh: this.#showsLog ? after : ownAfter,
+      isOnlyLog: ownBefore.length + ownAfter.length === 0,
+    };
+  }
+
+  #withoutLog(chunk: Buffer): Buffer {
+    return this.#filter?.push(chunk) ?? chunk;
   }
 
   /** The agent works again. */
@@ -108,6 +118,14 @@ export class StderrReader {
         (line) => ownLog === undefined || !line.startsWith(ownLog.prefix) || this.#complaintIn(line) !== null,
       );
   }
+}
+
+interface Read {
+  readonly text: string;
+  /** What of it is to be shown now. */
+  readonly fresh: Buffer;
+  /** It has nothing but lines of the CLI's own log. */
+  readonly isOnlyLog: boolean;
 }
 
 /** Enough for the error message of a program that could not start. */

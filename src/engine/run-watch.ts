@@ -110,7 +110,7 @@ export class RunWatch {
     const news = stream === 'stderr' ? this.#readStderr(chunk) : this.#readStdout(chunk, now);
     if (this.hasFlooded) this.#expire('output');
     if (this.#reader.isHopeless) this.#resolve('hopeless');
-    if (!this.#reader.isUnreachable) this.#activity.heard(chunk, now);
+    if (this.#reader.isActive) this.#activity.heard(chunk, now);
     this.#publishWhenDue(news, now);
     this.#lookAtRecordAfter(now);
     return ready(observers);

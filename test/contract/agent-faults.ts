@@ -31,6 +31,17 @@ const refused = (retries = 0): Expected => ({ as: 'failure', error: 'request-ref
 /** It was stopped, or it does not say what happened. */
 const unclear = (retries = 0): Expected => ({ as: 'failure', error: 'other', retries });
 
+/** Only the log of opencode names the limit. */
+const WAITS_FOR_LIMIT: Expected = {
+  as: 'usage-limit',
+  error: 'other',
+  retries: 1,
+  tools: ['bash ok'],
+  tokens: [1000, 30, 200, 0],
+  cost: 3650,
+  limit: 'unknown',
+};
+
 /** Without amp: its present builds do not work with another provider. */
 export const FAULTS: Readonly<Partial<Record<Recorded, Table>>> = {
   claude: {
@@ -108,17 +119,9 @@ export const FAULTS: Readonly<Partial<Record<Recorded, Table>>> = {
     '26c-provider-403': fatal('authentication'),
     '27-connection-refused': outage(),
     '28-out-of-credit': fatal('out-of-credit'),
-    // Both wait for hours until they are stopped; at a timeout the first is an outage.
-    '29-rate-limit-of-hours': { ...unclear(1), tools: ['bash ok'], tokens: [1000, 30, 200, 0], cost: 3650 },
-    '29b-usage-limit-unnamed': {
-      as: 'usage-limit',
-      error: 'other',
-      retries: 1,
-      tools: ['bash ok'],
-      tokens: [1000, 30, 200, 0],
-      cost: 3650,
-      limit: 'unknown',
-    },
+    // Both wait for hours until they are stopped.
+    '29-rate-limit-of-hours': WAITS_FOR_LIMIT,
+    '29b-usage-limit-unnamed': WAITS_FOR_LIMIT,
   },
   qwen: {
     '07d-overloaded-mid-stream': outage({ text: CUT }),

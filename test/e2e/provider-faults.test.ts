@@ -18,13 +18,13 @@ const WAITS = json({
   message: 'Reconnecting... waiting for network (Connection failed: error sending request)',
 });
 
-/** Prints a line again and again until the agent is stopped. */
-async function repeats(turn: Turn, line: string): Promise<void> {
-  const isPrinted = await turn.prints(line).then(
+/** Does it again and again until the agent is stopped. */
+async function repeats(turn: Turn, print: () => Promise<unknown>): Promise<void> {
+  const isPrinted = await print().then(
     () => true,
     () => false,
   );
-  return isPrinted ? repeats(turn, line) : turn.gone;
+  return isPrinted ? repeats(turn, print) : turn.gone;
 }
 
 describe('an agent that waits for the network', () => {
@@ -35,7 +35,7 @@ describe('an agent that waits for the network', () => {
       const program = agents.starts('--agent', 'codex', '-m', '1', '--max-failures', '1', option, '1s');
       const turn = await rig.nextTurn();
       await turn.prints(json({ type: 'thread.started', thread_id: 't' }));
-      await repeats(turn, WAITS);
+      await repeats(turn, () => turn.prints(WAITS));
       await program.says('agent timeout: it could not reach its provider');
       // The next run has the same short timeout, so nothing is asked of it.
       await rig.nextTurn();
@@ -97,6 +97,36 @@ describe('an agent that is silent until the inactivity timeout', () => {
     expect(stderr).toContain('provider unavailable (The usage limit has been reached): retry 1');
     expect(stderr).not.toContain('timestamp=');
     expect(classes()[0]).toBe('usage-limit');
+  });
+
+  const logs = (turn: Turn, entry: string): Promise<unknown> =>
+    turn.complains(`timestamp=2026-11-19T01:52:42.283Z ${entry}\n`);
+  const logsOn = (turn: Turn): Promise<void> =>
+    repeats(turn, () => logs(turn, 'level=INFO run=1 message="checking the workspace"'));
+
+  it('has hit a usage limit although opencode logs other things after it', async () => {
+    const program = await runsOnce(
+      'opencode',
+      async (turn) => {
+        await logs(
+          turn,
+          'level=ERROR run=1 message="stream error" error.error="AI_APICallError: Rate limited."',
+        );
+        await logsOn(turn);
+      },
+      'usage limit reached, waiting until',
+    );
+    expect((await program.ended).stderr).not.toContain('checking the workspace');
+    expect(classes()[0]).toBe('usage-limit');
+  });
+
+  it('is inactive although opencode logs all the time', async () => {
+    agents.installs('opencode');
+    const limits = ['-m', '1', '--inactivity-timeout', '1s'];
+    const program = agents.starts('--agent', 'opencode', ...limits);
+    await logsOn(await rig.nextTurn());
+    expect((await program.ended).stderr).toContain('failed (inactivity timeout (1s))');
+    expect(classes()).toEqual(['failure']);
   });
 });
 

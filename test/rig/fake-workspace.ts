@@ -117,7 +117,7 @@ function reader(process: AgentProcess, world: FakeWorld): RunReader {
     hasOpenTool: false,
     hasRecord: false,
     isHopeless: false,
-    isUnreachable: false,
+    isActive: true,
     isUnanswered: false,
     get hasResult() {
       return seen.said !== null;
