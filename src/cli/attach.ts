@@ -5,7 +5,7 @@ import { followLoop } from '../views/follow-loop.ts';
 import { attachWindow, closeUnseenWindow, showWindow, windowOf } from '../views/window.ts';
 import { Console } from './console.ts';
 import { finish } from './drive.ts';
-import { findLoop } from './loops.ts';
+import { findLoop, refuseUnreadable } from './loops.ts';
 import { warn } from './print.ts';
 import { keepDaemonAwake } from './wake-daemon.ts';
 import { workspaceOf } from './workspace.ts';
@@ -15,7 +15,7 @@ export async function attach(name: string | null, options: AttachOptions): Promi
   if (options.view !== undefined) return show(options.view);
   if (name === null) throw new UserError('name the loop to attach to: ralph attach NAME');
   const loop = findLoop(workspaceOf(options), name);
-  if (loop.trouble !== null) throw new UserError(loop.trouble);
+  refuseUnreadable(loop);
   if (loop.state.outcome !== null)
     throw new UserError(
       `loop ${name} has ended; what its agent did: ralph logs ${name}, what Ralph did: ralph story ${name}`,

@@ -5,7 +5,14 @@ import { isInSession } from '../store/spec.ts';
 import { queuedControls } from '../store/inbox.ts';
 import { UserError } from '../user-error.ts';
 import { brief } from './brief.ts';
-import { findOwned, refuseDone, refuseEnded, refuseEndedInSession, sendTo } from './loops.ts';
+import {
+  findOwned,
+  refuseDone,
+  refuseEnded,
+  refuseEndedInSession,
+  refuseUnreadable,
+  sendTo,
+} from './loops.ts';
 import { textsOf } from './wording.ts';
 import { workspaceOf } from './workspace.ts';
 import { warn } from './print.ts';
@@ -50,7 +57,7 @@ async function stopOne(loop: LoopReading, options: StopOptions): Promise<number>
     warn(`ralph: warning: loop ${name} has already ended\n`);
     return 0;
   }
-  if (loop.trouble !== null) throw new UserError(loop.trouble);
+  refuseUnreadable(loop);
   const now = options.now === true;
   if (loop.owner === null) {
     const { stopOrphan } = await import('./stop-orphan.ts');
@@ -85,6 +92,7 @@ export async function answer(
   const text = wordsOrStdin(words);
   if (text.trim() === '') throw new UserError('the answer is empty: ralph answer NAME "words for the agent"');
   const loop = await findOwned(workspaceOf(options), name);
+  refuseUnreadable(loop);
   refuseDone(loop);
   const queued = queuedControls(loop.folder.inbox);
   const answered = new Set(queued.map((one) => (one.type === 'answer' ? one.question : null)));

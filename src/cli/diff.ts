@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { diffLoop } from '../commands/diff.ts';
-import { findLoop } from './loops.ts';
+import { findLoop, warnUnreadable } from './loops.ts';
 import { CommandGuard, obeysCommands } from './workflow-commands.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -12,6 +12,7 @@ export async function diff(
   options: { readonly stat?: boolean; readonly cwd?: string },
 ): Promise<number> {
   const loop = findLoop(workspaceOf(options), name);
+  warnUnreadable(loop);
   const more = options.stat === true ? ['--stat'] : [];
   // A patch in a file is no output of the job, and has to be exact.
   if (!obeysCommands() || fstatSync(1).isFile()) return diffLoop(loop, what, more);

@@ -1,7 +1,7 @@
 import type { EndRecord } from '../store/end-record.ts';
 import type { EndedLoop } from '../views/loop-result.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
-import { putBack } from '../store/put-back.ts';
+import { putBack } from '../store/journal-problem.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { workOf } from '../views/worktrees.ts';
 import { UserError } from '../user-error.ts';
@@ -58,13 +58,17 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     const stop = await loop.drive(view);
     view.close();
     if (stop.why === 'lost') {
-      const record = { ...loop.end(), status: 'fatal', reason: stop.error.message, exitCode: 3 };
-      if (options.json === true) printRecord(view, record);
       const isWhole = stop.error.reason === 'disk-full';
       const remedy = isWhole ? null : putBack(loop.folder.journal);
+      const resume = `ralph resume ${loop.spec.name}`;
+      // Without a copy, the commands that look at the journal say what to do.
+      const next = isWhole ? resume : (remedy ?? `ralph status ${loop.spec.name}`);
+      const record = { ...loop.end(), status: 'fatal', reason: stop.error.message, exitCode: 3, next };
+      if (options.json === true) printRecord(view, record);
       view.line(`ralph: error: ${stop.error.message}${isWhole ? '; the journal is intact up to here' : ''}`);
       if (remedy !== null) view.line(`  put it back with: ${remedy}`);
-      view.line(`  ${remedy === null ? '' : 'then '}resume with: ralph resume ${loop.spec.name}`);
+      if (isWhole || remedy !== null) view.line(`  ${isWhole ? '' : 'then '}resume with: ${resume}`);
+      else view.line(`  what to do: ${next}`);
       return 3;
     }
     if (stop.why === 'paused') view.status('paused, exiting loop');

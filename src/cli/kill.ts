@@ -9,7 +9,7 @@ import { closeWindow } from '../views/window.ts';
 import { untilRest } from '../views/until-rest.ts';
 import { describeWork } from '../worktree/worktree.ts';
 import { explainError } from './errors.ts';
-import { findLoop } from './loops.ts';
+import { findLoop, refuseUnreadable } from './loops.ts';
 import { print, warn } from './print.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 
@@ -49,7 +49,7 @@ async function killOne(loop: LoopReading, options: KillOptions): Promise<void> {
 /** Ends a loop through its owner, or becomes the owner of a loop that has none. */
 async function end(found: LoopReading): Promise<void> {
   for (let loop: LoopReading | null = found; loop !== null && loop.state.outcome === null;) {
-    if (loop.trouble !== null) throw new UserError(loop.trouble);
+    refuseUnreadable(loop);
     // oxlint-disable-next-line no-await-in-loop -- repeats only if the owner changes meanwhile
     await (loop.owner === null ? endOrphan(loop) : endThroughOwner(loop));
     loop = readLoopAt(loop.folder);

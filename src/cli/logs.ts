@@ -12,7 +12,7 @@ import { lineOptions } from './line-options.ts';
 import type { ViewOptions } from './options.ts';
 import { maskedEvent } from './masked-event.ts';
 import { Outlet } from './outlet.ts';
-import { findLoop } from './loops.ts';
+import { findLoop, warnUnreadable } from './loops.ts';
 import { keepDaemonAwake } from './wake-daemon.ts';
 import { workspaceOf } from './workspace.ts';
 import { explainError } from './errors.ts';
@@ -35,6 +35,7 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     throw new UserError('--history prints all runs: drop it, or drop --run');
   const limit = options.lines === undefined ? null : parseWhole('--lines', options.lines, 1);
   const loop = findLoop(workspaceOf(options), name);
+  warnUnreadable(loop);
   process.stdout.on('error', leave);
   const file = options.stderr === true ? 'stderr.log' : 'stdout.log';
   const output = new Output(loop, options, limit ?? (history ? HISTORY_LINES : null));

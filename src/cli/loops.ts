@@ -5,7 +5,7 @@ import { problemWithName } from '../store/names.ts';
 import { isInSession } from '../store/spec.ts';
 import type { Control } from '../loop/event.ts';
 import { UserError } from '../user-error.ts';
-import { print } from './print.ts';
+import { print, warn } from './print.ts';
 
 /** The loop of this name in a folder or above it; the error lists the existing ones. */
 export function findLoop(from: string, name: string): LoopReading {
@@ -22,6 +22,16 @@ export async function findOwned(from: string, name: string): Promise<LoopReading
   return findLoop(from, name);
 }
 
+/** Throws if the files of a loop cannot be read, with what to do. */
+export function refuseUnreadable({ trouble }: LoopReading): void {
+  if (trouble !== null) throw new UserError(trouble);
+}
+
+/** The same as a warning, for a command that needs only the files that can be read. */
+export function warnUnreadable({ trouble }: LoopReading): void {
+  if (trouble !== null) warn(`ralph: warning: ${trouble}\n`);
+}
+
 /** Throws if no loop can have this name. */
 export function checkName(name: string): void {
   const problem = problemWithName(name);
@@ -31,7 +41,7 @@ export function checkName(name: string): void {
 /** Sends a control to a loop and prints whether it was delivered or queued. */
 export async function sendTo(loop: LoopReading, control: Control, done: string): Promise<number> {
   const { name } = loop.spec;
-  if (loop.trouble !== null) throw new UserError(loop.trouble);
+  refuseUnreadable(loop);
   refuseEndedInSession(loop);
   const { deliver } = await import('../store/deliver.ts');
   const delivery = await deliver(loop, control);
@@ -60,6 +70,7 @@ export function refuseEndedInSession({ spec, state }: LoopReading): void {
 
 /** Throws if a loop has ended: it takes no changes until it is resumed. */
 export function refuseEnded(loop: LoopReading): void {
+  refuseUnreadable(loop);
   refuseEndedInSession(loop);
   refuseDone(loop);
   const { name } = loop.spec;

@@ -12,7 +12,8 @@ export interface RestLine {
 }
 
 export function restLine(loop: LoopReading): RestLine {
-  const { state, report, spec } = loop;
+  const { state, report, spec, trouble } = loop;
+  if (trouble !== null) return { line: `${spec.name}: ${trouble}`, exitCode: 2 };
   const { status, reason, exitCode, next } = endRecord(state, report, spec);
   if (state.outcome === null) return { line: `${spec.name}: ${status}; continue it with: ${next}`, exitCode };
   return (

@@ -17,7 +17,7 @@ import type { Policy } from '../loop/policy.ts';
 import { describeProblem, findProblems, mergePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
-import { findOwned, refuseEndedInSession, sendTo } from './loops.ts';
+import { findOwned, refuseEndedInSession, refuseUnreadable, sendTo } from './loops.ts';
 import { limitSettings, viewOf, viewSettings, type LimitOptions } from './options.ts';
 import { textsOf } from './wording.ts';
 import { reportFrom, viewBeside } from './report.ts';
@@ -29,7 +29,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
   const report = reportFrom(options);
   const given = parseVariables('--env', options.env ?? []);
   const found = await findOwned(workspaceOf(options), name);
-  if (found.trouble !== null) throw new UserError(found.trouble);
+  refuseUnreadable(found);
   const { workspace } = found.folder;
   const policy = changedPolicy(found.state.policy, options, workspace);
   const settings = mergeSettings((await readSettings(workspace)).merged, viewSettings(options));

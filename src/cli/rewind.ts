@@ -1,6 +1,6 @@
 import { rewindLoop } from '../commands/rewind.ts';
 import { counted } from '../loop/counted.ts';
-import { findLoop } from './loops.ts';
+import { findLoop, warnUnreadable } from './loops.ts';
 import { print, warn } from './print.ts';
 import { sanitize, oneLine } from './terminal.ts';
 import { workspaceOf } from './workspace.ts';
@@ -11,7 +11,9 @@ export async function rewind(
   checkpoint: string,
   options: { readonly cwd?: string },
 ): Promise<number> {
-  const rewound = await finishing(() => rewindLoop(findLoop(workspaceOf(options), name), checkpoint));
+  const loop = findLoop(workspaceOf(options), name);
+  warnUnreadable(loop);
+  const rewound = await finishing(() => rewindLoop(loop, checkpoint));
   const { change, files, back, repositories, left, copied, exact, copies } = rewound;
   if (back === null) print(`the files already match checkpoint ${checkpoint}; nothing was changed\n`);
   else {

@@ -28,7 +28,7 @@ import { print, printJson } from './print.ts';
 import { programStamp } from './program-stamp.ts';
 import { statusText } from './status-text.ts';
 
-/** `ralph status`: exits 0 if the loop is running, 1 if it is not, 2 if it does not exist. */
+/** `ralph status`: exits 0 if the loop is running, 1 if it is not, 2 if it does not exist or cannot be read. */
 export async function status(
   name: string | null,
   options: { readonly json?: boolean; readonly cwd?: string },
@@ -52,6 +52,7 @@ export async function status(
     print(`${shown}\n`);
     if (shown === text && loop.folder.path === path && isLasting(loop) && isAlone(loop)) remember?.(parts);
   }
+  if (summary.status === 'unreadable') return 2;
   return loop.owner !== null || summary.status === 'in-session' ? 0 : 1;
 }
 

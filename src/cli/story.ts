@@ -9,7 +9,7 @@ import { summaryOf } from '../views/loop-summary.ts';
 import { replay } from '../views/replay.ts';
 import { terminalWidth, wrap } from './columns.ts';
 import { painter } from './line-options.ts';
-import { checkName } from './loops.ts';
+import { checkName, refuseUnreadable } from './loops.ts';
 import { print, printJson, warn } from './print.ts';
 import { entriesFor, entryForNow, type StoryEntry } from './story-entries.ts';
 import { workspaceOf } from './workspace.ts';
@@ -45,7 +45,7 @@ export async function story(name: string, options: StoryOptions): Promise<number
     return hasReader;
   });
   if (!hasReader) return 0;
-  if (loop.trouble !== null) throw new UserError(loop.trouble);
+  refuseUnreadable(loop);
   checkIteration(filter, name, loop.state.iteration);
   const now = entryForNow(summaryOf(loop), Date.now());
   if (now !== null) show(now, loop.spec);

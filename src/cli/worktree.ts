@@ -5,7 +5,7 @@ import { listWorktrees } from '../views/worktrees.ts';
 import { brief } from './brief.ts';
 import { columns } from './columns.ts';
 import { counted } from '../loop/counted.ts';
-import { findLoop } from './loops.ts';
+import { findLoop, refuseUnreadable } from './loops.ts';
 import { print, printJson, warn } from './print.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 
@@ -44,7 +44,10 @@ export async function mergeTree(
   const stop = (): void => interrupt.abort();
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop);
   try {
-    const { branch, into, commit, commits } = await mergeWorktree(findLoop(workspaceOf(options), name), {
+    const loop = findLoop(workspaceOf(options), name);
+    // The checks of the merge are in the journal.
+    refuseUnreadable(loop);
+    const { branch, into, commit, commits } = await mergeWorktree(loop, {
       env: startersEnvironment(process.env),
       checks: options.checks,
       say: (line) => warn(`[ralph] ${name}: ${brief(line)}\n`),

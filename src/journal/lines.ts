@@ -23,21 +23,19 @@ function hex(sum: number): string {
   return sum.toString(16).padStart(SUM_LENGTH, '0');
 }
 
-const REMEDY = 'nothing was changed; restore the file from a backup, or remove the loop with: ralph rm';
-
 export function damagedLine(path: string, line: number): JournalError {
-  const message = `${path}:${line}: this line is damaged: its number or checksum is wrong, and intact lines follow it; ${REMEDY}`;
+  const message = `${path}:${line}: this line is damaged: its number or checksum is wrong, and intact lines follow it`;
   return new JournalError('damaged', message, line);
 }
 
 export function damagedHeader(path: string): JournalError {
-  const message = `${path}:1: this line is damaged: expected ${header().trim()}; ${REMEDY}`;
+  const message = `${path}:1: this line is damaged: expected ${header().trim()}`;
   return new JournalError('damaged', message, 1);
 }
 
 /** The checksum is right, but Ralph cannot have written this event here. */
 export function impossibleEvent(path: string, line: number, cause?: unknown): JournalError {
-  const message = `${path}:${line}: no version of ralph writes this event here; ${REMEDY}`;
+  const message = `${path}:${line}: no version of ralph writes this event here`;
   return new JournalError('impossible', message, line, cause);
 }
 

@@ -210,7 +210,7 @@ function refuseUnfinished(earlier: LoopReading, fresh: boolean): void {
   const { folder, state, trouble } = earlier;
   const { name } = folder;
   if (fresh) return;
-  if (trouble !== null) throw new UserError(`${trouble}; archive it and start over with: --fresh`);
+  if (trouble !== null) throw new UserError(`${trouble}, or archive it and start over with: --fresh`);
   if (state.outcome !== null) return;
   const agent = orphanOf(earlier);
   const what = state.control.paused ? 'is paused' : 'is not finished';

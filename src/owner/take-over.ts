@@ -3,7 +3,7 @@ import { lockDesk, makeDesk } from '../store/desk.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { moveOldLoops } from '../store/old-layout.ts';
-import { changedJournal, putBack } from '../store/put-back.ts';
+import { journalProblem } from '../store/journal-problem.ts';
 import { requireFolder, unknownLoop } from '../store/read-loop.ts';
 import { isInSession, readSpec, type Spec } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
@@ -21,9 +21,9 @@ export async function takeOver(
 ): Promise<OwnedLoop> {
   await moveOldLoops();
   const folder = requireFolder(realpathSync(workspace), name);
+  const problem = journalProblem(folder, null, null);
+  if (problem !== null) throw new UserError(problem.message);
   if (!existsSync(folder.journal)) throw unknownLoop(folder.workspace, name);
-  const remedy = putBack(folder.journal);
-  if (remedy !== null) throw new UserError(changedJournal(folder.journal, remedy));
   const lock = await takeLock(folder.lock, thisProcess());
   if (!lock.taken) throw new AlreadyOwned(name, lock.owner?.pid ?? null);
   let release = lock.release;

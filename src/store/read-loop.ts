@@ -4,12 +4,11 @@ import { isEnlisted } from './background.ts';
 import { isEndNoted, takeBackEnd } from './end-note.ts';
 import { LoopFolder, loopsFolder, type LoopKey } from './store.ts';
 import { livingOwner } from './lock-owner.ts';
-import { changedJournal, putBack } from './put-back.ts';
+import { journalProblem, putBack } from './journal-problem.ts';
 import { registered, registeredAs, registeredIn } from './registry.ts';
 import { describeStranger, strangersIn } from './strangers.ts';
 import { readSpec, type Spec } from './spec.ts';
 import { readJournal, unusableEnd, type JournalLength } from '../journal/file.ts';
-import { JournalError } from '../journal/journal.ts';
 import { lastEvent } from '../journal/last-event.ts';
 import { readSnapshot } from '../journal/snapshot.ts';
 import { decide } from '../loop/decide.ts';
@@ -29,7 +28,7 @@ export interface LoopReading extends Knowledge {
   readonly trouble: string | null;
   /** What is wrong with its files although they can be read; the next owner mends it. */
   readonly warning?: string;
-  /** The command that mends them, if there is one. */
+  /** The command that comes next if its files cannot be read, if there is one. */
   readonly remedy?: string;
 }
 
@@ -41,9 +40,10 @@ export function readLoop(workspace: string, name: string): LoopReading {
   // The remains of a loop can still be removed.
   if (!existsSync(join(folder.path, 'runs')) && !existsSync(folder.journal))
     throw unknownLoop(workspace, name);
-  const trouble = `${folder.path} contains only the remains of a loop; remove it with: ralph rm ${name}`;
+  const remedy = `ralph rm ${name}`;
+  const trouble = `${folder.path} contains only the remains of a loop; remove it with: ${remedy}`;
   const spec = { ...UNREADABLE_SPEC, id: folder.id, name, workspace };
-  return { folder, spec, ...NOTHING_KNOWN, owner: liveOwner(folder), trouble };
+  return { folder, spec, ...NOTHING_KNOWN, owner: liveOwner(folder), trouble, remedy };
 }
 
 /** Reads a loop by the folder of its state; throws if there is none. */
@@ -124,7 +124,7 @@ export function readLoopAt(
 ): LoopReading | null {
   if (isMissing(folder.journal) && putBack(folder.journal) === null) return null;
   let known: Knowledge = NOTHING_KNOWN;
-  let trouble: string | null = null;
+  let failure: unknown = null;
   let length: JournalLength = { bytes: 0, unusable: 0 };
   const snapshot = readSnapshot(folder.snapshot);
   try {
@@ -140,17 +140,12 @@ export function readLoopAt(
     // Values that no version of Ralph writes may only matter when the next step is decided.
     decide(known.state);
   } catch (error) {
-    known = NOTHING_KNOWN;
-    trouble =
-      error instanceof JournalError ? error.message : `cannot read ${folder.journal}: ${reasonOf(error)}`;
+    failure = error;
   }
   const owner = isLocked ? null : liveOwner(folder);
-  const remedy = owner === null ? putBack(folder.journal) : null;
-  if (remedy !== null) {
-    // What another process has made of the journal does not count.
-    known = NOTHING_KNOWN;
-    trouble = changedJournal(folder.journal, remedy, trouble);
-  }
+  const problem = journalProblem(folder, failure, owner);
+  if (problem !== null) known = NOTHING_KNOWN;
+  let { message: trouble, remedy } = problem ?? { message: null, remedy: null };
   let warning: string | null = null;
   // A line that the owner is just writing is not complete.
   if (length.unusable > 0 && owner === null)
@@ -169,6 +164,7 @@ export function readLoopAt(
       throw new UserError(`cannot use ${folder.spec}: it is of another loop (${spec.id})`);
   } catch (error) {
     trouble ??= reasonOf(error);
+    remedy ??= `ralph rm ${folder.name}`;
     spec = { ...UNREADABLE_SPEC, id: folder.id, name: folder.name, workspace: folder.workspace };
   }
   return {

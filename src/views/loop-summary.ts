@@ -10,6 +10,7 @@ import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
+import { journalProblem } from '../store/journal-problem.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { usesOfLimits, type LimitUse } from '../store/limit-use.ts';
 import { parentOf } from '../store/enclosing-runs.ts';
@@ -65,8 +66,13 @@ export function summaryOf(loop: LoopReading): LoopSummary {
     return summaryOfReadable(loop);
   } catch (error) {
     // Values that no version of Ralph writes must not hide the other loops of a list.
-    const trouble = `cannot show the events in ${loop.folder.journal}: ${reasonOf(error)}`;
-    return summaryOfReadable({ ...loop, ...NOTHING_KNOWN, trouble });
+    const { message = reasonOf(error), remedy } = journalProblem(loop.folder, error, loop.owner) ?? {};
+    return summaryOfReadable({
+      ...loop,
+      ...NOTHING_KNOWN,
+      trouble: message,
+      ...(typeof remedy === 'string' ? { remedy } : {}),
+    });
   }
 }
 
@@ -84,6 +90,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
   }
   function recordOf(): EndRecord {
     const ended = endRecord(state, report, spec);
+    if (trouble !== null) return { ...ended, reason: trouble, next: remedy ?? null };
     return status === 'running' ? { ...ended, reason: 'still running', next: null } : ended;
   }
   const isWaiting = owner !== null || status === 'in-session';
@@ -107,18 +114,24 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     iterationLimit: record.iterationLimit,
     // The folder is long and would fill the whole row of a list; `ralph status` names it.
     reason:
-      trouble?.replaceAll(`${loop.folder.path}/`, '') ??
+      (trouble === null ? null : withoutFolder(trouble, loop)) ??
       alone ??
       (state.outcome === null ? null : record.reason),
     waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : childrenText(loop)),
     ...(state.questions.length === 0 ? {} : { questions: state.questions }),
     ...(warning === undefined ? {} : { warning }),
-    next: remedy ?? (trouble === null ? record.next : `ralph rm ${spec.name}`),
+    next: record.next,
     limits: usesOfLimits(state, isActive ? Math.max(0, Date.now() - state.now) : 0),
     verification: verificationOf(loop),
     spends: spends(report).map(withoutUnknown),
     record,
   };
+}
+
+/** Without the folder, except in the command. */
+function withoutFolder(trouble: string, { folder, remedy = '' }: LoopReading): string {
+  const what = trouble.endsWith(remedy) ? trouble.slice(0, trouble.length - remedy.length) : trouble;
+  return `${what.replaceAll(`${folder.path}/`, '')}${trouble.slice(what.length)}`;
 }
 
 function withoutUnknown(spend: IterationSpend): LoopSummary['spends'][number] {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { JournalError } from '../journal/journal.ts';
 import { eventsIn } from '../journal/stream.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { takeBackEnd } from '../store/end-note.ts';
+import { journalProblem, type JournalProblem } from '../store/journal-problem.ts';
 import {
   hasUnconfirmedEnd,
   liveOwner,
@@ -22,22 +22,36 @@ import { UserError } from '../user-error.ts';
  */
 export function replay(workspace: string, name: string, take: Take): LoopReading {
   const { folder, spec } = openLoop(workspace, name);
-  let known: Knowledge = NOTHING_KNOWN;
-  let trouble: string | null = null;
-  try {
-    for (const event of eventsIn(folder.journal)) {
-      const before = known;
-      known = learn(before, event);
-      if (!take(event, before, known, spec)) break;
-    }
-  } catch (error) {
-    if (!(error instanceof JournalError)) throw error;
-    trouble = error.message;
-  }
   const owner = liveOwner(folder);
-  if (owner !== null || !hasUnconfirmedEnd(folder)) return { folder, spec, ...known, owner, trouble };
+  let known: Knowledge = NOTHING_KNOWN;
+  const reading = (problem: JournalProblem): LoopReading => ({
+    folder,
+    spec,
+    ...known,
+    owner,
+    trouble: problem.message,
+  });
+  // What another process has made of the journal is not shown.
+  if (journalProblem(folder, null, owner) !== null) return readLoop(workspace, name);
+  const events = eventsIn(folder.journal);
+  for (;;) {
+    const before = known;
+    let event: LoopEvent;
+    try {
+      const next = events.next();
+      if (next.done === true) break;
+      event = next.value;
+      known = learn(before, event);
+    } catch (error) {
+      const problem = journalProblem(folder, error, owner);
+      if (problem === null) throw error;
+      return reading(problem);
+    }
+    if (!take(event, before, known, spec)) break;
+  }
+  if (owner !== null || !hasUnconfirmedEnd(folder)) return { folder, spec, ...known, owner, trouble: null };
   const { taken, warning } = takeBackEnd(known, name);
-  return { folder, spec, ...taken, owner, trouble, warning };
+  return { folder, spec, ...taken, owner, trouble: null, warning };
 }
 
 type Take = (event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec) => boolean;

@@ -92,13 +92,15 @@ describe('a journal of a loop in the background', () => {
     const [header, , ...lines] = readFileSync(journal, 'utf8').split('\n');
     writeFileSync(journal, [header, 'damage', ...lines].join('\n'));
     const waited = await stage.ralph('wait', 'it').ended;
-    expect({ code: waited.code === 0, calls: stage.calls }).toEqual({ code: false, calls: 1 });
+    expect({ code: waited.code, calls: stage.calls }).toEqual({ code: 2, calls: 1 });
     const refused = await stage.ralph('resume', 'it').ended;
     expect(refused.code).toBe(2);
     const [, putBack = ''] =
       /journal\.jsonl:2: .*; put back the intact copy of its owner with: (mv \S+ \S+)\n/.exec(
         refused.stderr,
       ) ?? [];
+    expect(waited.stdout).toMatch(/^it: \S+\/journal\.jsonl:2: this line is damaged: [^\n]+\n$/);
+    expect(waited.stdout).toContain(putBack);
     stage.plans(2, DONE);
     expect((await follow(stage, putBack)).code).toBe(0);
     expect((await stage.ralph('resume', 'it').ended).code).toBe(0);

@@ -11,7 +11,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { putBack } from './put-back.ts';
+import { JournalError } from '../journal/journal.ts';
+import { journalProblem, putBack } from './journal-problem.ts';
 
 let folder: string;
 let journal: string;
@@ -46,5 +47,32 @@ describe('the command that puts back an intact copy', () => {
   it('is null without a copy', () => {
     writeFileSync(journal, 'ours');
     expect(putBack(journal)).toBeNull();
+  });
+});
+
+describe('what is said about a journal that cannot be used', () => {
+  const about = (error: unknown, owner: number | null = null) =>
+    journalProblem({ journal, name: 'it' }, error, owner);
+
+  it('is nothing if it can be read and no intact copy lies beside it', () => {
+    expect(about(null)).toBeNull();
+  });
+
+  it('advises to wait as long as its owner runs: it is about to end, and keeps a copy', () => {
+    writeFileSync(`${journal}.intact-2026-01-01T00-00-00-000Z`, 'ours');
+    const damaged = new JournalError('damaged', `${journal}:2: this line is damaged`);
+    expect(about(damaged, 7)).toEqual({
+      message: `${journal}:2: this line is damaged; its owner (process 7) still runs; wait for its end with: ralph wait it`,
+      remedy: 'ralph wait it',
+    });
+    expect(about(null, 7)).toBeNull();
+  });
+
+  it('names no command for a journal of a newer version', () => {
+    const newer = new JournalError(
+      'newer',
+      `${journal} was written by a newer version of ralph; update ralph`,
+    );
+    expect(about(newer)).toEqual({ message: newer.message, remedy: null });
   });
 });
