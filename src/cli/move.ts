@@ -6,8 +6,10 @@ import { workspaceOf } from './workspace.ts';
 
 /** `ralph move`: takes the loops of a workspace that was moved along to this one. */
 export async function move(from: string, options: { readonly cwd?: string }): Promise<number> {
-  const { taken, left } = await moveLoops(resolve(from), workspaceOf(options));
-  if (taken.length > 0) print(`these loops belong to this workspace now: ${shortList(taken, 20)}\n`);
+  const here = workspaceOf(options);
+  const { to, taken, left } = await moveLoops(resolve(from), here);
+  const place = to === here ? 'this workspace' : to;
+  if (taken.length > 0) print(`these loops belong to ${place} now: ${shortList(taken, 20)}\n`);
   for (const problem of left) warn(`ralph: not moved: ${problem}\n`);
   return left.length === 0 ? 0 : 1;
 }

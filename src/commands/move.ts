@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
 import { realPath } from '../files/paths.ts';
+import { workspaceMovedTo } from '../store/find-workspace.ts';
 import { keep, kept } from '../store/kept-environment.ts';
 import { movedPath, movedSpec } from '../store/moved.ts';
 import { takeLock } from '../store/lock.ts';
@@ -11,14 +13,16 @@ import { LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
 
 export interface Moved {
+  /** The new workspace. */
+  readonly to: string;
   /** The names of the loops that belong to the new workspace now. */
   readonly taken: readonly string[];
   /** Why others were left behind. */
   readonly left: readonly string[];
 }
 
-/** Takes the loops of a workspace that was moved along to its new place. */
-export async function moveLoops(old: string, to: string): Promise<Moved> {
+/** Takes the loops of a workspace that was moved along to its new place, which is `here` or a folder above it. */
+export async function moveLoops(old: string, here: string): Promise<Moved> {
   const from = realPath(old);
   const loops = registeredIn(from);
   if (loops.length === 0)
@@ -27,6 +31,7 @@ export async function moveLoops(old: string, to: string): Promise<Moved> {
     throw new UserError(
       `${from} still exists, so its loops belong there; ralph move takes along the loops of a workspace that was moved`,
     );
+  const to = workspaceMovedTo(here, loops);
   const [taken, left]: [string[], string[]] = [[], []];
   for (const loop of loops) {
     // oxlint-disable-next-line no-await-in-loop -- in the order of their names
@@ -34,7 +39,7 @@ export async function moveLoops(old: string, to: string): Promise<Moved> {
     if (problem === null) taken.push(loop.name);
     else left.push(problem);
   }
-  return { taken, left };
+  return { to, taken, left };
 }
 
 async function moveLoop(folder: LoopFolder, workspace: string): Promise<string | null> {
@@ -45,7 +50,9 @@ async function moveLoop(folder: LoopFolder, workspace: string): Promise<string |
     // A move that was killed before has reserved the name already.
     const isOwn = registeredIn(workspace).some((other) => other.id === id);
     if (!isOwn && !reserve({ id, name, workspace })) return `"${name}" is the name of another loop here`;
-    const spec = movedSpec(readSpec(folder.spec), folder.workspace, workspace);
+    const spec = movedSpec(readSpec(folder.spec), folder.workspace, workspace, (file) =>
+      movedFile(file, folder.workspace, workspace),
+    );
     const environment = kept(id);
     if (environment !== null) {
       const argv = environment.argv.map((word) => movedPath(word, folder.workspace, workspace));
@@ -59,4 +66,13 @@ async function moveLoop(folder: LoopFolder, workspace: string): Promise<string |
   } finally {
     lock.release();
   }
+}
+
+/** A file that is gone, but lies where it was as seen from the workspace, was moved with it: a repository around it, for example. */
+function movedFile(file: string, from: string, to: string): string {
+  const real = realPath(file);
+  const moved = movedPath(real, from, to);
+  if (moved !== real || existsSync(file)) return moved === real ? file : moved;
+  const beside = resolve(to, relative(from, real));
+  return existsSync(beside) ? beside : file;
 }

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { workspaceAt, workspaceWith } from './find-workspace.ts';
+import { workspaceAt, workspaceMovedTo, workspaceWith } from './find-workspace.ts';
 import { reserve } from './registry.ts';
 
 let root: string;
@@ -67,4 +67,19 @@ it('stops at a desk that belongs to no loop, as in a copy of a workspace', () =>
   expect(workspaceWith(below, 'it', state)).toBe(join(root, 'repository/copy'));
   start('other', 'repository');
   expect(workspaceWith(below, 'other', state)).toBe(join(root, 'repository'));
+});
+
+it('finds the new place of a moved workspace by a desk of its loops, also after a move that was killed', () => {
+  const loop = { id: 'it-1', name: 'it', workspace: '/gone' };
+  const moved = folder('new/.ralph/loops/it').slice(0, -'/.ralph/loops/it'.length);
+  // A loop of the same name that belongs to another workspace.
+  const other = start('it', 'new/inner');
+  folder('new/inner/.ralph/loops/it');
+  const deep = folder('new/inner/src');
+  expect(workspaceMovedTo(deep, [loop], state)).toBe(moved);
+  expect(workspaceMovedTo(other, [loop], state)).toBe(moved);
+  reserve({ ...loop, workspace: moved }, state);
+  expect(workspaceMovedTo(deep, [loop], state)).toBe(moved);
+  const empty = folder('elsewhere');
+  expect(workspaceMovedTo(empty, [loop], state)).toBe(empty);
 });

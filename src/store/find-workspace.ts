@@ -13,6 +13,7 @@ import { namesIn } from '../files/files.ts';
 import { desksIn } from './desk-names.ts';
 import { registeredAs, registryFolder } from './registry.ts';
 import { stateFolder } from './state-folder.ts';
+import type { LoopKey } from './store.ts';
 
 /** The nearest workspace that has a loop of this name; else the one whose loops are listed. `from` is a real path. */
 export function workspaceWith(from: string, name: string, state: string = stateFolder()): string {
@@ -24,6 +25,19 @@ export function workspaceWith(from: string, name: string, state: string = stateF
 /** The nearest workspace with loops; else `from`, a real path. */
 export function workspaceAt(from: string, state: string = stateFolder()): string {
   return nearest(from, (folder) => hasLoops(folder, state)) ?? from;
+}
+
+/** Where the workspace of these loops is after it was moved: the nearest folder with a desk of theirs; else `from`, a real path. */
+export function workspaceMovedTo(
+  from: string,
+  loops: readonly LoopKey[],
+  state: string = stateFolder(),
+): string {
+  const isTheirs = (folder: string, desks: readonly string[]): boolean =>
+    loops.some(
+      ({ id, name }) => desks.includes(name) && (registeredAs(folder, name, state)?.id ?? id) === id,
+    );
+  return nearest(from, (folder) => isTheirs(folder, desksIn(folder))) ?? from;
 }
 
 function nearest(from: string, isWanted: (folder: string) => boolean): string | null {

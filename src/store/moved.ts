@@ -5,8 +5,16 @@ import { isInside } from '../files/paths.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { Spec } from './spec.ts';
 
-/** The spec of a loop whose workspace was moved. The same move can be done twice, if the first one was killed. */
-export function movedSpec(spec: Spec, from: string, to: string): Spec {
+/**
+ * The spec of a loop whose workspace was moved. The same move can be done twice, if the first one was killed. `movedFile` says where
+ * the file of the prompt is now.
+ */
+export function movedSpec(
+  spec: Spec,
+  from: string,
+  to: string,
+  movedFile: (path: string) => string = (path) => movedPath(path, from, to),
+): Spec {
   const { agent, prompt, worktree, movedFrom = [] } = spec;
   const moved = (path: string): string => movedPath(path, from, to);
   return {
@@ -16,9 +24,9 @@ export function movedSpec(spec: Spec, from: string, to: string): Spec {
     agent: { ...agent, argv: agent.argv.map(moved) },
     prompt:
       'file' in prompt
-        ? { ...prompt, file: moved(prompt.file) }
+        ? { ...prompt, file: movedFile(prompt.file) }
         : 'spec' in prompt
-          ? { ...prompt, spec: moved(prompt.spec) }
+          ? { ...prompt, spec: movedFile(prompt.spec) }
           : prompt,
     ...(worktree === undefined
       ? {}

@@ -30,6 +30,35 @@ describe('a loop whose workspace was moved', () => {
     expect(existsSync(old)).toBe(false);
   });
 
+  it.each([
+    ['TASK.md', 'repository/web/TASK.md'],
+    ['../TASK.md', 'repository/TASK.md'],
+  ])('is found from a subfolder of the new place, with its prompt file %s', async (given, file) => {
+    const stage = openLoadedStage();
+    stage.write(file, 'the first task');
+    stage.write('repository/web/src/deep/a', '');
+    const inFolder = (folder: string, line: string) =>
+      stage.shell(`cd '${stage.path(folder)}' && ${line}`).ended;
+    const started = await inFolder(
+      'repository/web',
+      `$RALPH run --name it -f ${given} -m 1 -- '${stage.agent}'`,
+    );
+    expect(started.code).toBe(1);
+    renameSync(stage.path('repository'), stage.path('elsewhere'));
+    const deep = 'elsewhere/web/src/deep';
+    const old = '../../../../repository/web';
+    expect(await inFolder(deep, `$RALPH move ${old}`)).toMatchObject({
+      code: 0,
+      stdout: `these loops belong to ${stage.path('elsewhere/web')} now: it\n`,
+      stderr: '',
+    });
+    expect((await inFolder('elsewhere/web', '$RALPH ls --format names')).stdout).toBe('it\n');
+    stage.write(file.replace('repository', 'elsewhere'), 'the second task');
+    expect((await inFolder(deep, '$RALPH resume it -m 2')).code).toBe(1);
+    expect(stage.given(2, 'stdin')).toContain('the second task');
+    expect(existsSync(stage.path('elsewhere/web/src/deep/.ralph'))).toBe(false);
+  });
+
   it('keeps a prompt file that lies elsewhere', async () => {
     const stage = openLoadedStage();
     const [old, moved] = [stage.path('old'), stage.path('new')];
