@@ -14,7 +14,7 @@ import { howItFailed } from '../store/how-it-failed.ts';
 import { nearedText } from '../store/limit-use.ts';
 import { longerWaitText } from '../views/longer-wait.ts';
 import { brief } from './brief.ts';
-import { branchText } from './branch-text.ts';
+import { placeText } from './branch-text.ts';
 import { childLine, childrenTimeoutLine, childrenWaitLines } from './child-lines.ts';
 import { examinedLines, limitChangeText, protectedRejection, restoredLines } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
@@ -226,17 +226,12 @@ function commitLines(
 ): readonly string[] {
   const about = subject === undefined ? '' : `: ${brief(subject)}`;
   const size = files === undefined ? '' : ` (${counted(files, 'file')})`;
-  const place = branch === undefined || branch === startBranch ? '' : elsewhere(branch, startBranch);
+  const place = branch === undefined ? '' : placeText([branch], startBranch);
   const what = commit === null ? [] : [`committed ${commit.slice(0, 7)}${about}${size}${place}`];
   const others = commit === null ? done : done.filter((task) => task.trim() !== 'commit');
   if (others.length > 0) what.push(`SCM tasks done: ${others.join(', ')}`);
   if (error !== null) return [...what, `SCM error: ${error}`];
   return done.length === 0 ? ['nothing to commit'] : what;
-}
-
-/** An unusual branch: the loop started on another one, or it is not known on which. */
-function elsewhere(branch: string | null, start: string | null): string {
-  return ` on ${branchText(branch)}${start === null ? '' : `; the loop started on ${branchText(start)}`}`;
 }
 
 function controlLines(

@@ -14,7 +14,6 @@ import { isInSession, type Spec } from '../store/spec.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
 import { limitChangeText } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
-import { branchText } from './branch-text.ts';
 import { brief } from './brief.ts';
 import { givenLimits, linesFor } from './lines.ts';
 import type { StoryTotals } from './story-totals.ts';
@@ -135,13 +134,6 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
       const end = `ended after ${duration(durationMs, ' ')}: ${reason} (exit code ${exitCode})`;
       return { lines: [end, ...lines], facts: { durationMs, costUsd } };
     }
-    case 'commit.made': {
-      const [line = '', ...others] = linesFor(event, after.state, after.report);
-      const { startBranch } = after.report;
-      // The live line names only an unusual branch.
-      if (event.commit === null || event.branch === undefined || event.branch !== startBranch) return {};
-      return { lines: [`${line} on ${branchText(event.branch)}`, ...others] };
-    }
     case 'policy.changed':
     case 'owner.left':
     case 'start.recorded':
@@ -154,6 +146,7 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
     case 'probe.finished':
     case 'claim.accepted':
     case 'changes.found':
+    case 'commit.made':
     case 'checkpoint.taken':
     case 'limit.shared':
     case 'unchanged.noticed':

@@ -22,7 +22,7 @@ describe('the SCM tasks', () => {
     expect(stage.git('log', '-1', '--format=%an')).toBe('Some Body\n');
     const head = stage.git('rev-parse', 'HEAD').trim();
     expect(stage.git('--git-dir', remote, 'log', '--all', '-1', '--format=%H').trim()).toBe(head);
-    expect(stderr).toContain(`committed ${head.slice(0, 7)}: Fix parser (1 file)\n`);
+    expect(stderr).toContain(`committed ${head.slice(0, 7)}: Fix parser (1 file) on branch master\n`);
     expect(stderr).toContain(`commits     1 (last ${head.slice(0, 7)})`);
     expect(stage.state).toMatchObject({ end: { commits: 1, lastCommit: head, commitError: null } });
     expect(readFileSync(stage.file('runs/0001/scm/push.log'), 'utf8')).toContain(remote);
@@ -38,9 +38,9 @@ describe('the SCM tasks', () => {
     const { stderr } = await stage.run('-p', 'work', '-m', '2', '--check', 'test -e work');
     const last = stage.git('rev-parse', '--short=7', 'HEAD').trim();
     const elsewhere = 'on branch fix/other; the loop started on branch master';
-    expect(stderr).toMatch(/: committed [0-9a-f]{7}: First \(1 file\)\n/);
+    expect(stderr).toMatch(/: committed [0-9a-f]{7}: First \(1 file\) on branch master\n/);
     expect(stderr).toContain(`: committed ${last}: Second (1 file) ${elsewhere}\n`);
-    const commits = `2 (last ${last}) on branch master, branch fix/other; the loop started on branch master\n`;
+    const commits = `2 (last ${last}) on branches master and fix/other; the loop started on branch master\n`;
     expect(stderr).toContain(`  commits     ${commits}`);
     expect((await stage.ralph('status', 'it').ended).stdout).toContain(`Commits: ${commits}`);
     const story = (await stage.ralph('story', 'it').ended).stdout.replaceAll(/\s+/g, ' ');

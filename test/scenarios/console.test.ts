@@ -104,7 +104,7 @@ describe('a commit', () => {
     const { stdout, stderr } = await stage.run(...task, '-m', '1');
     expect(stdout).toBe('at work\n');
     expect(stderr).toContain('asking the agent for a commit message\n');
-    expect(stderr).toMatch(/\[ralph\] it: committed [0-9a-f]{7}: Make the work \(2 files\)\n/);
+    expect(stderr).toMatch(/\[ralph\] it: committed [0-9a-f]{7}: Make the work \(2 files\) on branch \w+\n/);
     expect(stderr).not.toContain('a long talk');
     expect(readFileSync(stage.file('runs/0001.2/stderr.log'), 'utf8')).toBe('a long talk\n');
   });
