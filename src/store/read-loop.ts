@@ -108,7 +108,7 @@ function inOtherWorkspace(here: string, name: string): string | null {
   if (first === undefined) return null;
   return folders.length === 1
     ? `; there is one in ${first} (go there with: cd ${shellQuote(first)})`
-    : `; there are ${folders.length} in other workspaces: ${shortList(folders, 5)} (go to one of them with: cd)`;
+    : `; there are ${folders.length} in other workspaces: ${shortList(folders, 5)} (change to one of these folders first)`;
 }
 
 export function readEvents(folder: LoopFolder): readonly LoopEvent[] {

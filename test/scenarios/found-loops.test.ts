@@ -69,7 +69,7 @@ describe('a loop', () => {
     const unknown = await stage.ralph('stop', 'it', '--cwd', stage.path('packages/a/nested')).ended;
     expect(unknown).toMatchObject({ code: 2 });
     expect(unknown.stderr).toBe(
-      `ralph: error: no loop named "it" in this workspace; there are 2 in other workspaces: ${stage.workspace}, ${stage.path('packages/a')} (go to one of them with: cd)\n`,
+      `ralph: error: no loop named "it" in this workspace; there are 2 in other workspaces: ${stage.workspace}, ${stage.path('packages/a')} (change to one of these folders first)\n`,
     );
   });
 
@@ -78,9 +78,29 @@ describe('a loop', () => {
     await runIn(stage, '.', 'it');
     const other = stage.path("../another person's place");
     mkdirSync(other);
-    for (const command of ['status', 'logs', 'story', 'pause', 'resume', 'wait', 'kill', 'rm', 'diff'])
+    const commands = [
+      ...['status it', 'status it --json', 'logs it', 'attach it', 'story it', 'wait it', 'diff it', 'rm it'],
+      ...[
+        'pause it',
+        'stop it',
+        'kill it',
+        'resume it',
+        'rewind it 1',
+        'set it max-iterations=2',
+        'tell it more',
+      ],
+      ...[
+        'answer it yes',
+        'worktree merge it',
+        'worktree rm it',
+        'bus read it',
+        'bus watch it',
+        'bus post --loop it a',
+      ],
+    ];
+    for (const command of commands)
       // oxlint-disable-next-line no-await-in-loop -- one command at a time runs inside the test
-      expect(await stage.ralph(command, 'it', '--cwd', other).ended).toMatchObject({
+      expect(await stage.ralph(...command.split(' '), '--cwd', other).ended).toMatchObject({
         code: 2,
         stderr: `ralph: error: no loop named "it" in this workspace; there is one in ${stage.workspace} (go there with: cd ${stage.workspace})\n`,
       });
