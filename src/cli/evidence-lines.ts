@@ -39,7 +39,9 @@ export function protectedRejection({
   const why =
     files.length === 0
       ? 'protected files cannot be compared with the start'
-      : `protected files are not as they were at the start: ${files.join(', ')}`;
+      : files.length === 1
+        ? `a protected file is not as it was at the start: ${files.join('')}`
+        : `protected files are not as they were at the start: ${files.join(', ')}`;
   return `claim rejected: the agent says it is done, but ${why}`;
 }
 

@@ -85,7 +85,10 @@ export function linesFor(
     case 'owner.changed':
       return ownerLines(state);
     case 'loop.reopened': {
-      if (event.because !== undefined) return ['its owner did not confirm that it is done: checking again'];
+      if (event.because !== undefined)
+        return [
+          'the Ralph process that ran the loop did not confirm that it is done; Ralph judges the claim again',
+        ];
       const where =
         state.turn.started && state.turn.run === null
           ? `resumed: restarting iteration ${ofLimit(state.iteration, state.policy.limits.iterations)}`

@@ -4,7 +4,7 @@ import { counted, exactDuration, ofLimit } from '../loop/counted.ts';
 import { decide, wantsChecks } from '../loop/decide.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
-import { signalText } from '../loop/exit-code.ts';
+import { exitCodeText, signalText } from '../loop/exit-code.ts';
 import { failureText } from '../loop/failure.ts';
 import { capAtDeadline, resetsTooLate, statedReset, tooManyOutages, waitAfter } from '../loop/limits.ts';
 import { describeNearMiss, missedClaim } from '../loop/near-miss.ts';
@@ -178,7 +178,8 @@ function inactivityText({ policy }: LoopState): string {
 
 function reasonLines({ ending }: RunEnded): readonly string[] {
   if (ending.how !== 'exited') return [];
-  const reason = ending.error?.message ?? signalText(ending.code);
+  const killed = signalText(ending.code) === null ? null : `exit code ${exitCodeText(ending.code)}`;
+  const reason = ending.error?.message ?? killed;
   return reason === null ? [] : [`reason: ${reason}`];
 }
 

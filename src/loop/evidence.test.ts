@@ -92,7 +92,7 @@ describe('the evidence', () => {
     expect(prompts[0]).not.toContain('verify');
     expect(prompts[1]).toContain('- check.sh: changed, protected\n');
     expect(prompts[1]).toContain('`git show a1b2:./FILE`');
-    expect(prompts[1]).toContain('no claim to be done is accepted until they are as they were at the start');
+    expect(prompts[1]).toContain('no claim to be done is accepted until it is as it was at the start');
   });
 
   it('of a claim by the checks alone counts as well', () => {

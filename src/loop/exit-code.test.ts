@@ -4,12 +4,12 @@ import { failureText } from './failure.ts';
 
 describe('an exit code', () => {
   it('names the signal that it may stand for', () => {
-    expect(exitCodeText(137)).toBe('137, as after SIGKILL, often for lack of memory');
+    expect(exitCodeText(137)).toBe('137 (SIGKILL, often out of memory)');
     expect([130, 134, 139, 143].map(exitCodeText)).toEqual([
-      '130, as after SIGINT',
-      '134, as after SIGABRT',
-      '139, as after SIGSEGV',
-      '143, as after SIGTERM',
+      '130 (SIGINT)',
+      '134 (SIGABRT)',
+      '139 (SIGSEGV)',
+      '143 (SIGTERM)',
     ]);
     expect([0, 1, 127, 128, 144, 255, null].map(exitCodeText)).toEqual([
       '0',
@@ -24,7 +24,7 @@ describe('an exit code', () => {
 
   it('does so in the failure of a run', () => {
     expect(failureText({ how: 'exited', code: 137, error: null }, 'failure')).toBe(
-      'agent exited with code 137, as after SIGKILL, often for lack of memory',
+      'agent exited with code 137 (SIGKILL, often out of memory)',
     );
   });
 });

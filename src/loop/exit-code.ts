@@ -1,17 +1,16 @@
 /**
- * An exit code as people read it: `1`, `137, as after SIGKILL, …`. A command that a signal killed is reported with 128 and the number
+ * An exit code as people read it: `1`, `137 (SIGKILL, …)`. A command that a signal killed is reported with 128 and the number
  * of the signal, but a program may also exit with such a code by itself.
  */
 export function exitCodeText(code: number | null): string {
   const signal = signalText(code);
-  return `${code ?? 'unknown'}${signal === null ? '' : `, ${signal}`}`;
+  return `${code ?? 'unknown'}${signal === null ? '' : ` (${signal})`}`;
 }
 
-/** `as after SIGTERM`; null for a code that does not stand for a signal. */
+/** `SIGTERM`; null for a code that does not stand for a signal. */
 export function signalText(code: number | null): string | null {
   const signal = code === null ? undefined : SIGNALS.get(code - 128);
-  if (signal === undefined) return null;
-  return `as after ${signal}${signal === 'SIGKILL' ? ', often for lack of memory' : ''}`;
+  return signal === 'SIGKILL' ? 'SIGKILL, often out of memory' : (signal ?? null);
 }
 
 /** Those with the same number on Linux and macOS. */

@@ -86,7 +86,7 @@ describe('outcomes', () => {
       'the provider was unavailable 300 times in a row',
     );
     expect(sentence({ type: 'failures-exhausted', failures: 5, outages: true, unanswered: true })).toBe(
-      'the provider did not answer 5 runs in a row, each up to the inactivity timeout',
+      'the provider did not answer 5 runs in a row, each up to the inactivity timeout; check that the provider is up and reachable, or raise --inactivity-timeout if its model thinks for longer',
     );
     expect(sentence({ type: 'stuck', unchanged: 1 })).toBe('stuck: 1 consecutive iteration without progress');
   });

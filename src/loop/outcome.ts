@@ -173,7 +173,7 @@ export function explain(
       return tokensReason(outcome);
     case 'failures-exhausted':
       if (outcome.unanswered === true)
-        return `the provider did not answer ${counted(outcome.failures, 'run')} in a row, each up to the inactivity timeout`;
+        return `the provider did not answer ${counted(outcome.failures, 'run')} in a row, each up to the inactivity timeout; check that the provider is up and reachable, or raise --inactivity-timeout if its model thinks for longer`;
       return outcome.outages === true
         ? `the provider was unavailable ${counted(outcome.failures, 'time')} in a row`
         : counted(outcome.failures, 'consecutive failure');

@@ -28,13 +28,11 @@ export function isEndNoted({ ended }: LoopFolder, bytes: number): boolean {
 const MAX_BYTES = 32;
 
 /** A loop without the end that is not noted, as its next owner will see it, and what people should know about it. */
-export function takeBackEnd(
-  known: Knowledge,
-  name: string,
-): { readonly taken: Knowledge; readonly warning: string } {
+export function takeBackEnd(known: Knowledge): { readonly taken: Knowledge; readonly warning: string } {
   return {
     taken: learn(known, { ...UNCONFIRMED_END, at: known.state.now }),
-    warning: `the journal says that the loop is done, but its owner did not confirm that; ralph resume ${name} checks it again`,
+    warning:
+      'the journal says that the loop is done, but the Ralph process that ran the loop did not confirm it; when the loop is resumed, Ralph judges the claim again',
   };
 }
 

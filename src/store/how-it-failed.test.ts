@@ -6,8 +6,8 @@ it('a failed check says what its exit code means', () => {
   expect([1, 127, 137, 143, null].map(failed)).toEqual([
     'exit 1',
     'exit 127: command not found',
-    'exit 137: as after SIGKILL, often for lack of memory',
-    'exit 143: as after SIGTERM',
+    'exit 137: SIGKILL, often out of memory',
+    'exit 143: SIGTERM',
     'exit unknown',
   ]);
 });

@@ -1,6 +1,6 @@
 import { signalText } from '../loop/exit-code.ts';
 
-/** How a check failed: `Timeout`, `exit 1`, `exit 127: command not found`, `exit 143: as after SIGTERM`. */
+/** How a check failed: `Timeout`, `exit 1`, `exit 127: command not found`, `exit 143: SIGTERM`. */
 export function howItFailed({
   code,
   timedOut,

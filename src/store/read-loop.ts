@@ -152,7 +152,7 @@ export function readLoopAt(
     warning = `${unusableEnd(folder.journal, length.unusable)}; they are cut off and kept aside on resume`;
   // An owner that is alive is about to note the end.
   if (known.state.outcome?.type === 'done' && owner === null && !isEndNoted(folder, length.bytes)) {
-    ({ taken: known, warning } = takeBackEnd(known, folder.name));
+    ({ taken: known, warning } = takeBackEnd(known));
   }
   // The process that made the folder died before the loop's first event.
   if (!known.state.created && trouble === null) return null;

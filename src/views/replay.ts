@@ -50,7 +50,7 @@ export function replay(workspace: string, name: string, take: Take): LoopReading
     if (!take(event, before, known, spec)) break;
   }
   if (owner !== null || !hasUnconfirmedEnd(folder)) return { folder, spec, ...known, owner, trouble: null };
-  const { taken, warning } = takeBackEnd(known, name);
+  const { taken, warning } = takeBackEnd(known);
   return { folder, spec, ...taken, owner, trouble: null, warning };
 }
 

@@ -19,7 +19,9 @@ export function stageWith(files: Readonly<Record<string, string>>, open: OpenSta
 export const CHECK: string = '#!/bin/sh\ntest -e done.txt\n';
 export const CHEAT: string = `printf '#!/bin/sh\\n' > check.sh`;
 export const warning = (names: string): string =>
-  `warning: files that verify the work were changed since the start: ${names}\n`;
+  names.includes(', ')
+    ? `warning: files that verify the work were changed since the start: ${names}\n`
+    : `warning: a file that verifies the work was changed since the start: ${names}\n`;
 
 interface Summary {
   readonly evidence: Readonly<Record<string, unknown>>;

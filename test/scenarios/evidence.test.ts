@@ -42,7 +42,7 @@ describe('an agent that changes what verifies its work', () => {
     stage.plans(1, `${CHEAT}; echo new > test/new.test.js; echo new > src/main.js; touch test/a.test.js`);
     stage.plans(2, `git checkout --quiet check.sh; : > done.txt; ${DONE}`);
     const { stderr } = await stage.run('-p', 'work', '--check', './check.sh');
-    expect(stderr.split('were changed since the start')).toHaveLength(2);
+    expect(stderr.split('was changed since the start')).toHaveLength(2);
     expect(stderr).not.toContain('  evidence ');
     expect(stage.given(2, 'stdin')).not.toContain('test/');
     expect((await record(stage)).evidence).toMatchObject({ watched: true, changed: [] });
@@ -247,7 +247,7 @@ describe('--protect', () => {
     expect(stderr).toContain(
       'warning: cannot put back check.sh: check.sh is now a folder with files in it\n',
     );
-    expect(stderr).toContain('protected files are not as they were at the start: check.sh\n');
+    expect(stderr).toContain('a protected file is not as it was at the start: check.sh\n');
     expect(stage.path('check.sh/in-the-way')).toSatisfy((path: string) => statSync(path).isFile());
   });
 
@@ -260,7 +260,7 @@ describe('--protect', () => {
     stage.plans(2, `: > done.txt; ${DONE}`);
     const args = ['--check', './check.sh', '--on-protected-change', 'restore', '--protect', 'test'];
     const { stderr } = await stage.run('-p', 'work', ...args);
-    expect(stderr.split('were changed since the start: test/x.dat\n')).toHaveLength(2);
+    expect(stderr.split(warning('test/x.dat'))).toHaveLength(2);
     expect(stage.read('test/x.dat')).toBe('Mixed\n');
   });
 

@@ -53,13 +53,16 @@ describe('a loop with a forged end', () => {
     const status = await stage.ralph('status', 'it').ended;
     expect(status.stdout).toContain('Status: crashed\n');
     expect(status.stdout).toMatch(
-      /^Warning: the journal says that the loop is done, but .*; ralph resume it checks it again$/m,
+      /^Warning: the journal says that the loop is done, but the Ralph process that ran the loop did not confirm it; when the loop is resumed, Ralph judges the claim again$/m,
     );
-    expect((await stage.ralph('ls').ended).stdout).toMatch(/^it +crashed .*its owner did not confirm that/m);
+    expect((await stage.ralph('ls').ended).stdout).toMatch(
+      /^it +crashed .*the Ralph process that ran the loop did not confirm it/m,
+    );
     const story = await stage.ralph('story', 'it').ended;
     expect(story.stdout.replaceAll(/\n +/g, ' ')).toMatch(
       /crashed: .*; the journal says that the loop is done, but .*\n.* in all: .*\n$/,
     );
+    expect(story.stdout.replaceAll(/\n +/g, ' ').split('ralph resume it')).toHaveLength(2);
     const waited = await stage.ralph('wait', 'it').ended;
     expect(waited).toMatchObject({ code: 3, stdout: 'it: unfinished; continue it with: ralph resume it\n' });
     const replaced = await stage.ralph('run', '--name', 'it', '-p', 'work', '--', stage.agent).ended;
@@ -67,7 +70,9 @@ describe('a loop with a forged end', () => {
 
     stage.plans(3, `rm red; ${CLAIM}`);
     const resumed = await stage.ralph('resume', 'it').ended;
-    expect(resumed.stderr).toContain('its owner did not confirm that it is done: checking again\n');
+    expect(resumed.stderr).toContain(
+      'the Ralph process that ran the loop did not confirm that it is done; Ralph judges the claim again\n',
+    );
     expect({ code: resumed.code, calls: stage.calls }).toEqual({ code: 0, calls: 3 });
     const verdicts = stage.journal.filter(({ type }) => /^claim\.(?:acc|rej)/.test(type));
     expect(verdicts.map(({ type, iteration }) => `${type} ${String(iteration)}`)).toEqual([
@@ -121,7 +126,9 @@ describe('a loop whose owner died between the last event and the note of its end
     rmSync(stage.file('ended'));
     const { code, stderr } = await stage.ralph('resume', 'it').ended;
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
-    expect(stderr).toContain('its owner did not confirm that it is done: checking again\n');
+    expect(stderr).toContain(
+      'the Ralph process that ran the loop did not confirm that it is done; Ralph judges the claim again\n',
+    );
     expect(readFileSync(`${stage.plan}/checked`, 'utf8')).toBe('x\nx\n');
     expect(existsSync(stage.file('ended'))).toBe(true);
     expect((await stage.ralph('status', 'it').ended).stdout).toContain('Status: done\n');
