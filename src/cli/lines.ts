@@ -287,14 +287,20 @@ function ownerLines(state: LoopState): readonly string[] {
   return [`continuing at iteration ${iteration}${waiting === undefined ? '' : `, ${waiting}`}`];
 }
 
+/** As document 003 has it. */
+export const STOPPING = ', stopping loop';
+
 function endLines(
   { outcome }: Extract<LoopEvent, { type: 'loop.ended' }>,
   state: LoopState,
 ): readonly string[] {
   const { iterationLimitLine } = state.policy.wording;
   switch (outcome.type) {
-    case 'failures-exhausted':
-      return [`${explain(outcome, state.policy, timeOfDay)}, stopping loop`];
+    case 'failures-exhausted': {
+      // The final report has the advice, too.
+      const [what = ''] = explain(outcome, state.policy, timeOfDay).split('; ', 1);
+      return [`${what}${STOPPING}`];
+    }
     case 'iterations-exhausted':
       return iterationLimitLine === null
         ? []
@@ -302,7 +308,7 @@ function endLines(
     case 'waiting':
       return [textsOf(state.policy.wording).waitingForPerson];
     case 'done':
-      return state.turn.claim?.by === 'pattern' ? ['done pattern matched, stopping loop'] : [];
+      return state.turn.claim?.by === 'pattern' ? [`done pattern matched${STOPPING}`] : [];
     case 'time-exhausted':
     case 'cost-exhausted':
     case 'tokens-exhausted':

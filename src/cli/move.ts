@@ -9,7 +9,10 @@ export async function move(from: string, options: { readonly cwd?: string }): Pr
   const here = workspaceOf(options);
   const { to, taken, left } = await moveLoops(resolve(from), here);
   const place = to === here ? 'this workspace' : to;
-  if (taken.length > 0) print(`these loops belong to ${place} now: ${shortList(taken, 20)}\n`);
+  if (taken.length > 0)
+    print(
+      `${taken.length === 1 ? 'this loop belongs' : 'these loops belong'} to ${place} now: ${shortList(taken, 20)}\n`,
+    );
   for (const problem of left) warn(`ralph: not moved: ${problem}\n`);
   return left.length === 0 ? 0 : 1;
 }

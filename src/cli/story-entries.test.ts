@@ -315,6 +315,20 @@ describe('the story of a loop', () => {
     expect(ends[4]).toContain(`${line}; not counted`);
   });
 
+  it('tells once why a loop that too many failures ended has ended, with the advice', () => {
+    const told = texts([
+      started,
+      {
+        type: 'loop.ended',
+        outcome: { type: 'failures-exhausted', failures: 5, outages: true, unanswered: true },
+      },
+    ]).filter((text) => text.includes('did not answer'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatch(
+      /^ended after .*: the provider did not answer 5 runs in a row, .*; check that .* \(exit code 1\)$/,
+    );
+  });
+
   it('tells limits of other loops, changed settings, child loops and the end with its exit code', () => {
     expect(
       texts([

@@ -15,7 +15,7 @@ import type { LoopSummary } from '../views/loop-summary.ts';
 import { limitChangeText } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
 import { brief } from './brief.ts';
-import { givenLimits, linesFor } from './lines.ts';
+import { givenLimits, linesFor, STOPPING } from './lines.ts';
 import type { StoryTotals } from './story-totals.ts';
 import { oneLine } from './terminal.ts';
 import { WAITS } from './wait-text.ts';
@@ -130,7 +130,8 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
       return { facts: { durationMs: sinceLast } };
     case 'loop.ended': {
       const { reason, exitCode, durationMs, costUsd } = endRecord(after.state, after.report, spec);
-      const lines = linesFor(event, after.state, after.report).filter((line) => line !== reason);
+      const isNew = (line: string): boolean => !reason.startsWith(line.replace(STOPPING, ''));
+      const lines = linesFor(event, after.state, after.report).filter(isNew);
       const end = `ended after ${duration(durationMs, ' ')}: ${reason} (exit code ${exitCode})`;
       return { lines: [end, ...lines], facts: { durationMs, costUsd } };
     }

@@ -84,7 +84,10 @@ function messages(failures: readonly Failure[], room: number): string {
 const MIN_MESSAGE_ROOM = 300;
 
 function leftOut(count: number): string {
-  return count <= 0 ? '' : `\n\n[the messages of ${counted(count, 'more failure')} are left out]`;
+  if (count <= 0) return '';
+  return count === 1
+    ? '\n\n[the message of 1 more failure is left out]'
+    : `\n\n[the messages of ${count} more failures are left out]`;
 }
 
 /** One failure: its name and its message, cut to the room. What is wrong stays, even if it stands at the end. */

@@ -77,6 +77,9 @@ describe('the section of the prompt', () => {
     expect(planSection('PLAN.md', { ...probe, next: null, missing: 2 })).toContain(
       '3/7 done, 2 missing. Items that',
     );
+    expect(planSection('PLAN.md', { ...probe, next: null, missing: 1 })).toContain(
+      '3/7 done, 1 missing. An item that was open when the loop started is not in the plan any more: put it back',
+    );
     expect(planSection('PLAN.md', { ...probe, problem: 'plan not found: PLAN.md' })).toContain(
       'Ralph cannot read the plan: plan not found: PLAN.md.',
     );

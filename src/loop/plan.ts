@@ -81,6 +81,8 @@ export function planText(plan: Omit<PlanReport, 'file' | 'tickedAlone' | 'moreTi
 const NONE_OPEN = 'No item is open.';
 const MISSING =
   'Items that were open when the loop started are not in the plan any more: put them back, and mark them as done when they are.';
+const MISSING_ONE =
+  'An item that was open when the loop started is not in the plan any more: put it back, and mark it as done when it is.';
 
 /** The section of a prompt about the plan. */
 export function planSection(file: string, plan: PlanProbe): string {
@@ -88,7 +90,11 @@ export function planSection(file: string, plan: PlanProbe): string {
     return ['## Plan', '', `Ralph cannot read the plan: ${plan.problem}. Put it back as it was.`].join('\n');
   const count = `${file}: ${planCount(plan)} done${plan.missing === 0 ? '' : `, ${plan.missing} missing`}.`;
   if (plan.next === null)
-    return ['## Plan', '', `${count} ${plan.missing === 0 ? NONE_OPEN : MISSING}`].join('\n');
+    return [
+      '## Plan',
+      '',
+      `${count} ${plan.missing === 0 ? NONE_OPEN : plan.missing === 1 ? MISSING_ONE : MISSING}`,
+    ].join('\n');
   const { name, within, details } = plan.next;
   return [
     '## Plan',

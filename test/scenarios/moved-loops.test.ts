@@ -49,7 +49,7 @@ describe('a loop whose workspace was moved', () => {
     const old = '../../../../repository/web';
     expect(await inFolder(deep, `$RALPH move ${old}`)).toMatchObject({
       code: 0,
-      stdout: `these loops belong to ${stage.path('elsewhere/web')} now: it\n`,
+      stdout: `this loop belongs to ${stage.path('elsewhere/web')} now: it\n`,
       stderr: '',
     });
     expect((await inFolder('elsewhere/web', '$RALPH ls --format names')).stdout).toBe('it\n');
