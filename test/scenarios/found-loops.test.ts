@@ -78,26 +78,11 @@ describe('a loop', () => {
     await runIn(stage, '.', 'it');
     const other = stage.path("../another person's place");
     mkdirSync(other);
-    const commands = [
-      ...['status it', 'status it --json', 'logs it', 'attach it', 'story it', 'wait it', 'diff it', 'rm it'],
-      ...[
-        'pause it',
-        'stop it',
-        'kill it',
-        'resume it',
-        'rewind it 1',
-        'set it max-iterations=2',
-        'tell it more',
-      ],
-      ...[
-        'answer it yes',
-        'worktree merge it',
-        'worktree rm it',
-        'bus read it',
-        'bus watch it',
-        'bus post --loop it a',
-      ],
-    ];
+    const controls =
+      'pause it,stop it,kill it,resume it,rewind it 1,set it max-iterations=2,tell it more,answer it yes';
+    const views = 'status it,status it --json,logs it,attach it,story it,wait it,diff it,rm it';
+    const others = 'worktree merge it,worktree rm it,bus read it,bus watch it,bus post --loop it a';
+    const commands = `${controls},${views},${others}`.split(',');
     for (const command of commands)
       // oxlint-disable-next-line no-await-in-loop -- one command at a time runs inside the test
       expect(await stage.ralph(...command.split(' '), '--cwd', other).ended).toMatchObject({
