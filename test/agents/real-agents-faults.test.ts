@@ -76,6 +76,15 @@ const FAULTS: readonly Fault[] = [
     only: ['gemini'],
   },
   {
+    fault: 'a silent wait for a rate limit',
+    script: [runs('echo work >work.txt'), isRateLimited(7200)],
+    as: 'usage-limit',
+    advice: 'provider unavailable (Rate limited.): retry 1',
+    // It may take half a minute to start.
+    options: ['--inactivity-timeout', '60s'],
+    only: ['opencode'],
+  },
+  {
     fault: 'a silent wait for a limit',
     script: [runs('echo work >work.txt'), isLimited(7200)],
     as: 'usage-limit',

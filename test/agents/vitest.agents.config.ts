@@ -8,6 +8,8 @@ const config: ViteUserConfig = defineConfig({
     testTimeout: 180_000,
     // opencode installs thousands of files into its home, which take a while to delete on a busy machine.
     hookTimeout: 120_000,
+    // A loop waits for the end of a timeout, and an agent may need half a minute to start.
+    env: { RALPH_TEST_PATIENCE_MS: '150000' },
     // The agents mostly wait, so their files run at the same time on any machine.
     maxWorkers: 3,
     tags: tagsOfNeeds(),

@@ -1,7 +1,8 @@
 /** The two ways in which tests wait. Both give up after a while, and say what they waited for. */
 import { watch } from 'node:fs';
 
-const TIMEOUT_MS = 20_000;
+/** Real agents take longer: their tests set another time. */
+const TIMEOUT_MS = Number(process.env['RALPH_TEST_PATIENCE_MS'] ?? 20_000);
 const POLL_MS = 50;
 
 /**
