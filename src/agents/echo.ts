@@ -25,7 +25,7 @@ export class Echo {
   constructor(prompt: string) {
     this.#prompt = prompt
       .split('\n')
-      .map(withoutMarks)
+      .map(bareLine)
       .filter((line) => line !== '');
     const marks = USUAL_MARKS_LENGTH * this.#prompt.length;
     this.#remaining = this.#prompt.length === 0 ? 0 : 2 * prompt.length + marks + EXTRA_LENGTH;
@@ -60,7 +60,7 @@ export class Echo {
     const line = `${this.#line}\n`;
     const isEcho = this.#isEcho(this.#line);
     const fragments = isEcho ? echo(line) : this.#rest(line);
-    const text = withoutMarks(this.#line);
+    const text = bareLine(this.#line);
     if (text !== '') this.#next = !isEcho ? 0 : text === this.#prompt[this.#next] ? this.#next + 1 : 1;
     return fragments;
   }
@@ -77,7 +77,7 @@ export class Echo {
   }
 
   #isEcho(line: string): boolean {
-    const text = withoutMarks(line);
+    const text = bareLine(line);
     if (this.#returned > 0 || line.trim() === '') return false;
     if (text === '') return this.#next > 0 && this.#next < this.#prompt.length;
     return text === this.#prompt[this.#next] || text === this.#prompt[0];
@@ -119,7 +119,8 @@ function marksOf(line: string): string {
   return MARKS.exec(line.slice(0, MAX_MARKS_LENGTH + 1))?.[0] ?? '';
 }
 
-function withoutMarks(line: string): string {
+/** A line of the prompt without what a CLI puts around it. */
+export function bareLine(line: string): string {
   const text = withoutColour(line.slice(marksOf(line).length));
   return /[|│┃]$/.test(text) ? withoutColour(text.slice(0, -1)) : text;
 }
@@ -133,12 +134,16 @@ function withoutColour(text: string): string {
 
 const MAX_COLOUR_LENGTH = 32;
 
-/** For the run in this folder; a prompt that is too long is not looked for. */
 export function echoOf(folder: string): Echo {
-  return new Echo(prompts.get(folder) ?? prompts.set(folder, promptIn(folder)));
+  return new Echo(promptOf(folder));
 }
 
-/** Two parts of a reader look for echoes. */
+/** The prompt of the run in this folder; a prompt that is too long is not looked for. */
+export function promptOf(folder: string): string {
+  return prompts.get(folder) ?? prompts.set(folder, promptIn(folder));
+}
+
+/** Several parts of a reader look for echoes. */
 const prompts = new Momentary<string>();
 
 function promptIn(folder: string): string {

@@ -9,7 +9,6 @@
 import type { Detector } from '../loop/completion.ts';
 import type { OutputSnapshot, RunError, UsageLimit } from '../loop/event.ts';
 import { isFatal } from '../loop/failure.ts';
-import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import type { SessionSpend } from '../loop/state.ts';
 import type {
   Agent,
@@ -21,7 +20,7 @@ import type {
   Usage,
   UsageRecord,
 } from './agent.ts';
-import { echoOf, type Echo, type Fragment } from './echo.ts';
+import { ClaimReader } from './claim-reader.ts';
 import { CUT_OFF } from './json-lines.ts';
 import type { Price } from './prices.ts';
 import { remedyFor } from './remedies.ts';
@@ -66,7 +65,7 @@ export function readRun(
   show: (event: AgentEvent) => void,
   recall: (event: AgentEvent) => void = () => {},
 ): RunReader {
-  return new Reader(agent, startScan(detectors), context, { show, recall });
+  return new Reader(agent, detectors, context, { show, recall });
 }
 
 export interface ReadContext extends RunFacts {
@@ -110,11 +109,7 @@ class Reader implements RunReader {
   readonly #openTools = new Set<string>();
   readonly #usage: RunUsage;
   #record: UsageRecord | null = null;
-  #scanner: Scanner;
-  /** For stderr, separately: the order of stdout and stderr is unknown. */
-  #stderrScanner: Scanner;
-  /** For stderr; null if claims on stderr do not count. */
-  readonly #stderrEcho: Echo | null;
+  readonly #claims: ClaimReader;
   readonly #stderr: StderrReader;
   #offset = 0;
   #session: string | null = null;
@@ -136,18 +131,16 @@ class Reader implements RunReader {
   #hasPrinted = false;
   #isCutOff = false;
   #news: News = 'later';
-  #screens = 0;
 
-  constructor(agent: Agent, scanner: Scanner, context: ReadContext, viewer: Viewer) {
+  constructor(agent: Agent, detectors: readonly Detector[], context: ReadContext, viewer: Viewer) {
     this.#agent = agent;
     this.#parser = agent.read(context);
-    this.#scanner = scanner;
-    this.#stderrScanner = scanner;
+    // An unknown command may print its claim on either stream.
+    this.#claims = new ClaimReader(detectors, context.folder, agent.call === null);
     this.#stderr = new StderrReader(agent, context, (retry, isNew) => {
       this.#retried(retry);
       if (isNew) viewer.show(retry);
     });
-    this.#stderrEcho = agent.call === null ? echoOf(context.folder) : null;
     this.#context = context;
     this.#usage = new RunUsage(context.price);
     this.#viewer = viewer;
@@ -189,7 +182,7 @@ class Reader implements RunReader {
     this.#parse(chunk.subarray(0, known), false);
     this.#parse(chunk.subarray(known), true);
     this.#offset += chunk.length;
-    return this.#scanner.claim(false) === null ? this.#news : 'now';
+    return this.#claims.claim(false) === null ? this.#news : 'now';
   }
 
   #parse(chunk: Buffer, visible: boolean): void {
@@ -210,21 +203,19 @@ class Reader implements RunReader {
     this.#hasWorked = false;
     const { text, fresh, isOnlyLog } = this.#stderr.push(chunk, Math.min(known, chunk.length));
     this.#hasPrinted = !isOnlyLog;
-    // An unknown command may print its claim on either stream.
-    for (const fragment of this.#stderrEcho?.push(text) ?? []) this.#scanStderr(fragment);
+    this.#claims.complaint(text);
     return fresh;
   }
 
   readScreen(text: string): boolean {
-    // Only the last screen counts. Another line shows that its last one is complete.
-    this.#scan({ source: 'screen', message: String(++this.#screens), text: `${text}\n\n` });
-    return this.#scanner.claim(false) !== null;
+    this.#claims.screen(text);
+    return this.#claims.claim(false) !== null;
   }
 
   end(): void {
     const wasUnreachable = this.#isUnreachable;
     this.#take(this.#parser.end(), true);
-    for (const fragment of this.#stderrEcho?.end() ?? []) this.#scanStderr(fragment);
+    this.#claims.end();
     this.#learnFromStderr();
     // What follows from the end of the stream is no news from the provider.
     this.#isUnreachable = wasUnreachable && this.#said !== 'success';
@@ -232,9 +223,8 @@ class Reader implements RunReader {
 
   snapshot(ended: boolean): OutputSnapshot {
     this.#learnFromRecord();
-    const early = this.#scanner.claim(false);
-    const claim = early ?? (ended ? (this.#scanner.claim(true) ?? this.#stderrScanner.claim(true)) : null);
-    const nearMiss = ended && claim === null ? this.#scanner.nearMiss() : null;
+    const claim = this.#claims.claim(ended);
+    const nearMiss = ended && claim === null ? this.#claims.nearMiss() : null;
     return {
       offset: this.#offset,
       ...(this.#stderr.offset === 0 ? {} : { complained: this.#stderr.offset }),
@@ -246,7 +236,7 @@ class Reader implements RunReader {
       steps: this.#steps,
       said: this.#said,
       claim,
-      claimEndsRun: early !== null,
+      claimEndsRun: this.#claims.claim(false) !== null,
       ...(nearMiss === null ? {} : { nearMiss }),
       limit: this.#limit ?? (this.#isUnreachable ? this.#retryLimit : null),
       ...(this.#isUnreachable ? { unreachable: true } : {}),
@@ -275,8 +265,7 @@ class Reader implements RunReader {
     switch (event.type) {
       case 'text':
         if (event.isEcho === true) return;
-        this.#scan({ source: 'assistant', message: event.message, text: event.text });
-        this.#scan({ source: 'raw', message: '', text: event.text });
+        this.#claims.text(event.message, event.text);
         return;
       case 'tool.start':
         this.#steps++;
@@ -304,8 +293,7 @@ class Reader implements RunReader {
       case 'result':
         if (event.text !== null) {
           const isRepeated = this.#agent.repeatsAnswer === true || event.repeatsMessage === true;
-          const source = isRepeated ? 'last-message' : 'answer';
-          this.#scan({ source, message: 'answer', text: event.text });
+          this.#claims.answer(isRepeated ? 'last-message' : 'answer', event.text);
         }
         this.#addUsage(event);
         this.#steps = event.steps ?? this.#steps;
@@ -378,13 +366,5 @@ class Reader implements RunReader {
       isMidRun: this.#steps > 0,
     });
     return remedy === null ? error : { ...error, message: `${error.message.replace(/\.$/, '')}; ${remedy}` };
-  }
-
-  #scanStderr({ text, isEcho }: Fragment): void {
-    if (!isEcho) this.#stderrScanner = this.#stderrScanner.read({ source: 'complaint', message: '', text });
-  }
-
-  #scan(piece: Piece): void {
-    this.#scanner = this.#scanner.read(piece);
   }
 }

@@ -39,6 +39,15 @@ export function startScan(detectors: readonly Detector[]): Scanner {
 
 const started = new WeakMap<readonly Detector[], Scanner>();
 
+/** Finds the longest claim in a text that stands alone. */
+export function claimFinder(detectors: readonly Detector[]): (text: string) => string | null {
+  const matchers = detectors.filter(isTextDetector).map((detector) => matcherFor(detector, false));
+  return (text) =>
+    matchers
+      .map((matcher) => matcher.read(text).found(true))
+      .reduce((one, other) => ((other?.length ?? 0) > (one?.length ?? 0) ? other : one), null);
+}
+
 export interface Scanner {
   read(piece: Piece): Scanner;
   /** The claim, if there is one; while the run continues, only a final match of a `continuous` detector. */

@@ -1,0 +1,16 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/**
+ * What a person sees of an output: without colours and other sequences for the terminal, and without carriage returns. After
+ * one that does not end its line the program writes this line again, so it begins another line.
+ */
+export function seenText(text: string): string {
+  if (!CONTROL.test(text)) return text;
+  return stripVTControlCharacters(text)
+    .replaceAll(/\r+\n/g, '\n')
+    .replaceAll('\r', '\n')
+    .replaceAll(UNSEEN, '');
+}
+
+const CONTROL = /(?![\n\t])\p{Cc}/u;
+const UNSEEN = new RegExp(CONTROL, 'gu');
