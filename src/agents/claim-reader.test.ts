@@ -10,6 +10,7 @@ import { claude } from './claude.ts';
 import { codex } from './codex.ts';
 import { custom } from './custom.ts';
 import { readRun, type RunReader } from './reader.ts';
+import { scripted } from './scripted.ts';
 
 const source = { scope: 'assistant-text', phase: 'after', history: 'loop' } as const;
 const pattern = (expression: string): Detector => ({ kind: 'pattern', pattern: expression, ...source });
@@ -160,6 +161,16 @@ describe('a done pattern', () => {
     const alone = [pattern('(?m)^All tasks complete$')];
     expect(claimIn(`working\n${output}`, '', alone)).toBe('All tasks complete');
     expect(claimIn(`working\n${output}`.split(''), '', alone)).toBe('All tasks complete');
+  });
+
+  it('S4.44 is searched the same way in the messages of a function or a session, in pieces too', () => {
+    const says = (message: string, text: string): string =>
+      `${JSON.stringify({ type: 'text', message, text })}\n`;
+    const [start, middle, end] = ['All \u001B[3', '2mtasks\u001B[0m com', 'plete\r\n'];
+    const pieces = says('1', start) + says('1', middle) + says('1', end);
+    expect(claimIn(pieces, '', [pattern('^All tasks complete$')], scripted)).toBe('All tasks complete');
+    const prompt = 'Print All tasks complete when the list is empty.';
+    expect(claimIn(says('1', `Told: ${prompt}`), prompt, TASKS, scripted)).toBeNull();
   });
 
   it('does not depend on how the output is cut', () => {

@@ -7,7 +7,7 @@ import { stripVTControlCharacters } from 'node:util';
 export function seenText(text: string): string {
   if (!CONTROL.test(text)) return text;
   return stripVTControlCharacters(text)
-    .replaceAll(/\r+\n/g, '\n')
+    .replaceAll(/\r+(?=\n|$)/g, '')
     .replaceAll('\r', '\n')
     .replaceAll(UNSEEN, '');
 }

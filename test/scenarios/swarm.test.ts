@@ -6,6 +6,24 @@ import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 const swarm = ['-p', 'work', '--preset', 'swarm'];
 const local = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`;
 
+describe('the done pattern', () => {
+  it('S4.44 S4.46 S4.52 matches what a person sees, and not the echo of the prompt', async () => {
+    const stage = openLoadedStage();
+    stage.write('PROMPT.md', 'Take the next task. Print "All tasks complete" when none is left.\n');
+    const echo = 'prompt=$(cat); printf "\\033[2m12:00 received\\033[0m %s\\r\\n" "$prompt"';
+    stage.plans('default', echo);
+    stage.plans(2, `${echo}; printf '10%%\\rAll \\033[32mtasks'; printf '\\033[0m complete\\r\\n'`);
+    const pattern = ['--done-pattern', '(?m)All tasks complete$'];
+    const { code, stderr } = await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '5', ...pattern);
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
+    expect(stderr).toContain('[ralph] it: done pattern matched, stopping loop\n');
+    const loose = ['--done-pattern', 'All tasks complete'];
+    stage.plans(2, echo);
+    const other = await stage.run('-f', 'PROMPT.md', '--preset', 'swarm', '-m', '2', '--force', ...loose);
+    expect(other.stderr).not.toContain('done pattern matched');
+  });
+});
+
 describe('iterations', () => {
   it('S4.21 S4.22 S4.48 S4.50 S4.55 S4.77 run one after the other, are reported, and get the current prompt file (T101)', async () => {
     const stage = openLoadedStage();
