@@ -25,6 +25,8 @@ export async function attach(name: string | null, options: AttachOptions): Promi
     throw new UserError(`ralph attach needs a terminal; to follow the output use: ralph logs ${name} -f`);
   const window = await openWindow(loop);
   if (window === null) return follow(loop);
+  // If the terminal is closed, the window of a loop that is over is closed too.
+  process.on('SIGHUP', ignore);
   const code = await attachWindow(loop.spec, window);
   const { state, owner } = readLoopIn(loop.folder.path);
   if (state.outcome !== null || (state.control.paused && owner === null)) await closeUnseenWindow(loop.spec);

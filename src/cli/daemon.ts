@@ -27,7 +27,7 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
     stay: options.stay === true,
     log,
     onOwned: (loop) => onOwned(loop, log),
-    onRest: (loop) => void closeUnseenWindow(loop.spec).catch(() => {}),
+    onRest: (loop) => void onRest(loop),
   });
   const onSignal = (): void => daemon.leave();
   process
@@ -73,10 +73,19 @@ const LEAVE_MS = 30_000;
 /** Prepares the answers to `ralph` in the sandbox of a loop, and shows its window. */
 function onOwned(loop: OwnedLoop, log: (line: string) => void): void {
   loop.serveSandbox(sandboxFront);
-  showWindow(loop).catch((error: unknown) => {
+  const shown = showWindow(loop).catch((error: unknown) => {
     log(`${loop.spec.name}: no tmux window: ${reasonOf(error)}`);
   });
+  opening.set(loop, shown);
 }
+
+/** Closes the window of a loop that has ended or is paused. A short loop ends while its window is being opened. */
+async function onRest(loop: OwnedLoop): Promise<void> {
+  await opening.get(loop);
+  await closeUnseenWindow(loop.spec).catch(() => {});
+}
+
+const opening = new WeakMap<OwnedLoop, Promise<void>>();
 
 /** `ralph daemon status`: exits 0 if a daemon runs, 1 if none does. */
 export function daemonStatus(options: { readonly json?: boolean }): number {

@@ -117,11 +117,14 @@ function viewer({ id }: Spec, { path }: LoopFolder): readonly string[] {
   return [...env, process.execPath, main, 'attach', '--view', path];
 }
 
-/** Closes the windows of loops of this name that have ended, or are archived. */
+/** Closes the windows that were left by loops that have ended or are archived: those of this name, and those that no client shows. */
 async function closeEarlier(server: TmuxServer, { id, name }: Spec): Promise<void> {
   const earlier = (await windows.listWindows(server)).filter(
-    ({ loop, isDead }) =>
-      isDead && loop !== id && loopName(loop) === name && readLoopOf(loop)?.state.outcome !== null,
+    ({ loop, isDead, isSeen }) =>
+      isDead &&
+      loop !== id &&
+      (!isSeen || loopName(loop) === name) &&
+      readLoopOf(loop)?.state.outcome !== null,
   );
   await Promise.all(earlier.map(({ loop }) => windows.closeWindow(server, loop)));
 }

@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exits } from '../rig/cli/program.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
@@ -39,6 +39,11 @@ const inTerminal = (...args: readonly string[]) =>
     cwd: rig.workspace,
     env: rig.env,
     size: [100, 30],
+  });
+
+const serverEnds = () =>
+  until('the end of the server', () => (tmux.ask('list-sessions') === '' ? true : null), {
+    seen: () => tmux.ask('list-windows', '-a'),
   });
 
 describe('the window of a loop', () => {
@@ -81,7 +86,7 @@ describe('the window of a loop', () => {
     await second.shows('hello of agent-2');
     exits(await rig.does('kill', 'agent-2'), 0);
     await second.ends();
-    await until('the end of the server', () => (tmux.ask('list-sessions') === '' ? true : null));
+    await serverEnds();
 
     const ended = await rig.does('attach', 'agent');
     exits(ended, 1);
@@ -136,6 +141,51 @@ describe('the window of a loop', () => {
     expect(terminal.screen).toContain('detached from bare, which continues');
     await next.exits(0);
     await rig.loop('bare').journals('loop.ended');
+  });
+
+  it('is gone after the end of a loop that is shorter than its opening takes, and the server with the last one', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+    await Promise.all(
+      names.map(async (name) => exits(await spawns(name, 'task', '-m', '1', '--', 'true'), 0)),
+    );
+    await Promise.all(names.map((name) => rig.loop(name).journals('loop.ended')));
+    await serverEnds();
+    expect((await rig.does('logs', 'a')).code).toBe(0);
+    exits(await rig.does('story', 'a'), 0);
+  });
+
+  it('is gone after its terminal was closed, if the loop has ended meanwhile', async () => {
+    exits(await spawns('it', 'task', '-m', '1', '--', ...rig.agent), 0);
+    const turn = await rig.nextTurn();
+    await turn.prints('hello\n');
+    const terminal = inTerminal('attach', 'it');
+    await terminal.shows('hello');
+    await turn.exits(0);
+    await rig.loop('it').journals('loop.ended');
+    await terminal.shows('[exited with status 0]');
+    await rig.daemon.ends();
+    expect(tmux.windows).toEqual(['it']);
+    terminal.goesAway();
+    await serverEnds();
+  });
+
+  it('is closed by the next loop, if its own loop has ended and it was left over', async () => {
+    exits(await spawns('old', 'task', '-m', '1', '--', 'true'), 0);
+    await rig.loop('old').journals('loop.ended');
+    await serverEnds();
+    exits(await spawns('new', 'task', '-m', '1', '--', ...rig.agent), 0);
+    const turn = await rig.nextTurn();
+    await tmux.shows('new', 'starting iteration');
+    const id = basename(rig.loop('old').folder);
+    tmux.ask('new-window', '-d', '-n', 'old', 'true');
+    tmux.ask('set-option', '-w', '-t', '=ralph:=old', '@ralph-loop', id);
+    exits(await spawns('next', 'task', '-m', '1', '--', ...rig.agent), 0);
+    const other = await rig.nextTurn();
+    await tmux.shows('next', 'starting iteration');
+    expect(tmux.windows).toEqual(['new', 'next']);
+    await turn.exits(0);
+    await other.exits(0);
+    await serverEnds();
   });
 
   it.each([
@@ -193,6 +243,14 @@ describe('an interactive agent', () => {
     const { outcome } = await rig.loop('it').journals('loop.ended');
     expect(outcome).toMatchObject({ type: 'done' });
     expect(rig.loop('it').all('run.started')).toHaveLength(1);
+  });
+
+  it('S4.44 S4.86 is done when a person sees the pattern in its terminal, whatever colours and carriage returns it has', async () => {
+    const options = ['--preset', 'swarm', '-m', '1', '--interactive', '--done-pattern', '(?m)^ALL DONE$'];
+    const shown = 'working 10%\r\u001B[KALL \u001B[1;32mDO\u001B[0mNE';
+    const ended = await rig.does('run', 'task', '--name', 'it', ...options, ...interactive('--print', shown));
+    exits(ended, 0);
+    expect(rig.loop('it').state.outcome).toMatchObject({ type: 'done' });
   });
 
   it('has a window in the foreground too, which is closed when the loop ends', async () => {
