@@ -1,15 +1,14 @@
 import { duration, clockTime } from '../journal/times.ts';
-import { neededEvidence, openClaim } from '../loop/claim.ts';
 import { counted, exactDuration, ofLimit } from '../loop/counted.ts';
-import { decide, wantsChecks } from '../loop/decide.ts';
+import { decide } from '../loop/decide.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { exitCodeText, signalText } from '../loop/exit-code.ts';
 import { failureText } from '../loop/failure.ts';
 import { capAtDeadline, resetsTooLate, statedReset, tooManyOutages, waitAfter } from '../loop/limits.ts';
 import { describeNearMiss, missedClaim } from '../loop/near-miss.ts';
-import { refusedForGood } from '../loop/refusal.ts';
 import type { LoopReport } from '../loop/report.ts';
+import { isLastTry, mayStillClaim } from '../loop/retry.ts';
 import type { LoopState, Run } from '../loop/state.ts';
 import { longerWaitText } from '../views/longer-wait.ts';
 import { filled } from './wording.ts';
@@ -84,15 +83,8 @@ function usageLimitLine(event: RunEnded, state: LoopState, run: Run): string {
 
 function failureLine({ ending }: RunEnded, state: LoopState, run: Run, took: string): string {
   const { iteration } = state.turn;
-  const { consecutive } = state.failures;
-  const { failures, iterations } = state.policy.limits;
-  const attempt = `attempt ${ofLimit(consecutive, failures)}`;
-  const isLast =
-    (failures !== null && consecutive >= failures) ||
-    (iterations !== null && iteration >= iterations) ||
-    state.control.stop !== null ||
-    refusedForGood(state) !== null;
-  const next = isLast || mayStillClaim(state) ? '' : `, ${retryText(state, run)}`;
+  const attempt = `attempt ${ofLimit(state.failures.consecutive, state.policy.limits.failures)}`;
+  const next = isLastTry(state) || mayStillClaim(state) ? '' : `, ${retryText(state, run)}`;
   return `iteration ${iteration} failed (${endingText(ending, state, took)})${next} (${attempt})`;
 }
 
@@ -141,16 +133,6 @@ function isTimeout(ending: RunEnded['ending']): boolean {
 
 function retryText(state: LoopState, run: Run): string {
   return `retrying in ${secondsToWait(state, run)}s`;
-}
-
-/** Whether a failed run can still complete the loop: by its claim, if checks confirm it, or by checks alone. */
-function mayStillClaim(state: LoopState): boolean {
-  const { until, detectors } = state.policy.completion;
-  if (until === 'checks') return wantsChecks(state);
-  const mayLeaveSign = detectors.some(
-    (detector) => 'phases' in detector && detector.phases.includes('after'),
-  );
-  return neededEvidence(state) !== 'never' && (mayLeaveSign || openClaim(state) !== null);
 }
 
 function secondsToWait(state: LoopState, run: Run): number {

@@ -2,6 +2,7 @@ import type { CheckResult, LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
 import { waitAfter } from '../loop/limits.ts';
 import type { Outcome } from '../loop/outcome.ts';
+import { isLastTry, mayStillClaim } from '../loop/retry.ts';
 import { isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { Knowledge, LoopReport } from '../loop/report.ts';
@@ -161,9 +162,11 @@ function runEntries(
     lines.push(`[TIMEOUT] iteration ${iteration} inactivity_timeout=${seconds}s`);
   }
   if (as === 'failure') {
-    const backoff = Math.round((waitAfter(state, run).until - state.turn.at) / 1000);
+    const seconds = Math.round((waitAfter(state, run).until - state.turn.at) / 1000);
     const attempt = ofLimit(state.failures.consecutive, state.policy.limits.failures);
-    lines.push(`[FAIL] iteration ${iteration} exit=${exit} attempt=${attempt} backoff=${backoff}s`);
+    const waits = seconds > 0 && !isLastTry(state) && !mayStillClaim(state);
+    const backoff = waits ? ` backoff=${seconds}s` : '';
+    lines.push(`[FAIL] iteration ${iteration} exit=${exit} attempt=${attempt}${backoff}`);
   }
   return lines;
 }

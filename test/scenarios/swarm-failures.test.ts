@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openLoadedStage, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 const swarm = ['-p', 'work', '--preset', 'swarm'];
 const waits = ({ journal }: Stage) =>
@@ -118,6 +118,32 @@ describe('failures', () => {
       '[END] iteration 4 exit=0 duration=#',
       '[DONE] loop complete after 4 iterations reason=max_iterations',
     ]);
+  });
+});
+
+describe('the wait in iterations.log', () => {
+  it('S4.98 S4.54 has no backoff after the last failure, which no wait follows', async () => {
+    const stage = openLoadedStage();
+    stage.plans('default', 'exit 3');
+    const failuresIn = (): readonly string[] => stage.log.match(/(?<=\[FAIL\] iteration ).*/g) ?? [];
+    await stage.run(...swarm, '-m', '9', '--max-failures', '2');
+    expect(failuresIn()).toEqual(['1 exit=3 attempt=1/2 backoff=1s', '2 exit=3 attempt=2/2']);
+    const { stderr } = await stage.run(...swarm, '-m', '1', '--fresh');
+    expect(failuresIn().at(-1)).toBe('1 exit=3 attempt=1/5');
+    expect(stderr).not.toContain('retrying');
+  });
+
+  it('S4.40 S4.98 has no backoff if the loop pauses', async () => {
+    const stage = openStage();
+    stage.plans(1, `${waitFor()}; exit 3`);
+    const ralph = stage.starts(...swarm, '-m', '4');
+    await stage.waitForCall(1);
+    await stage.ralph('pause', 'it').ended;
+    await stage.waitForEvents('control.received');
+    stage.release();
+    const { stderr } = await ralph.ended;
+    expect(stage.log).toContain('[FAIL] iteration 1 exit=3 attempt=1/5\n');
+    expect(stderr).not.toContain('retrying');
   });
 });
 
