@@ -83,7 +83,7 @@ export function linesFor(
       if (event.by !== undefined) return limitLines(report);
       return [`settings changed: ${limitWords(givenLimits(policy))}`];
     case 'owner.changed':
-      return ownerLines(state);
+      return ownerLines(event, state);
     case 'loop.reopened': {
       if (event.because !== undefined)
         return [
@@ -275,13 +275,18 @@ function signalLines(signal: string, { control, policy }: LoopState): readonly s
     : textsOf(policy.wording).signal(signal);
 }
 
-function ownerLines(state: LoopState): readonly string[] {
+function ownerLines(
+  { agentGone }: Extract<LoopEvent, { type: 'owner.changed' }>,
+  state: LoopState,
+): readonly string[] {
   if (state.iteration === 0) return [];
   const run = openRun(state);
   // A paused loop prints `resumed` once it is resumed.
   if (state.control.paused && run === null) return [];
   const iteration = ofLimit(state.iteration, state.policy.limits.iterations);
   if (run !== null && state.policy.host === 'session') return [];
+  if (run !== null && agentGone === true)
+    return [`continuing at iteration ${iteration}, whose agent is no longer running`];
   if (run !== null) return [`reattached to the agent of iteration ${iteration}`];
   const waiting = waitText(state) ?? childrenWaitLines(state)[0];
   return [`continuing at iteration ${iteration}${waiting === undefined ? '' : `, ${waiting}`}`];

@@ -186,7 +186,7 @@ const plan = fields({
 const EVENT = variant('type', {
   'loop.created': fields({ name: string, policy }),
   'policy.changed': fields({ policy }),
-  'owner.changed': fields({ owner: string }),
+  'owner.changed': fields({ owner: string, agentGone: optional(flag) }),
   'owner.left': fields({}),
   'iteration.started': fields({ iteration }),
   'run.planned': fields({

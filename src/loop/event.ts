@@ -19,8 +19,8 @@ export type Happening =
   | { readonly type: 'policy.changed'; readonly policy: Policy; readonly by?: 'state.json' }
   /** The tree that the loop starts from is recorded; before the first run. Older journals lack it. */
   | ({ readonly type: 'start.recorded' } & StartRecord)
-  /** Another process drives the loop now; the loop had no owner since the previous event. */
-  | { readonly type: 'owner.changed'; readonly owner: string }
+  /** Another process drives the loop, which had no owner since the previous event; `agentGone` if its agent ran no more. */
+  | { readonly type: 'owner.changed'; readonly owner: string; readonly agentGone?: true }
   /** The owner has stopped driving and left a running agent, if there is one, to the next owner. */
   | { readonly type: 'owner.left' }
   /** An iteration was started and charged. */

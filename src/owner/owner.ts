@@ -19,6 +19,7 @@ import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { watchFolder, watchFolderSoon } from '../process/watch.ts';
 import { Projections } from '../projections/projections.ts';
+import { legacyOf } from '../recovery/orphan.ts';
 import { endStep } from '../recovery/recovery.ts';
 import { makeRequestFolder } from '../sandbox/loop-sandbox.ts';
 import { endCheckpoints } from '../scm/end-checkpoints.ts';
@@ -109,7 +110,7 @@ export class OwnedLoop {
     if (this.state.outcome?.type === 'done' && !isEndNoted(loop.folder, this.#journal.mark.bytes))
       this.#append(UNCONFIRMED_END);
     if (this.#hadOwner && this.state.outcome === null)
-      this.#append({ type: 'owner.changed', owner: String(process.pid) });
+      this.#append({ type: 'owner.changed', owner: String(process.pid), ...legacyOf(this) });
   }
 
   get state(): LoopState {

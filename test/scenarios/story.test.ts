@@ -127,8 +127,10 @@ describe('ralph story', () => {
     await ralph.ended;
     const crashed = told((await stage.ralph('story', 'it').ended).stdout);
     expect(crashed.at(-2)).toMatch(/^crashed: no process runs it.*; resume it with: ralph resume it$/);
+    const resumed = stage.ralph('resume', 'it');
+    await stage.waitForEvents('owner.changed');
     stage.release();
-    await stage.ralph('resume', 'it').ended;
+    await resumed.ended;
     const taken = told((await stage.ralph('story', 'it').ended).stdout);
     expect(taken).toContainEqual(
       expect.stringMatching(

@@ -100,9 +100,13 @@ describe('a swarm loop', () => {
     const status = await stage.ralph('status', 'it').ended;
     expect(status.code).toBe(1);
     expect(status.stdout).toContain('Status: crashed\n');
-    const { code } = await stage.ralph('resume', 'it').ended;
+    const { code, stderr } = await stage.ralph('resume', 'it').ended;
     expect(code).toBe(0);
     expect(stage.state).toMatchObject({ status: 'stopped', current_iteration: 2 });
+    expect(stderr).toContain('[ralph] it: continuing at iteration 1/2, whose agent is no longer running\n');
+    const { stdout } = await stage.ralph('story', 'it').ended;
+    expect(stdout).toMatch(/the loop crashed; process \d+ took it over .*whose agent is no longer running/);
+    expect(stdout + stderr).not.toContain('reattached');
   });
 
   it('S4.64 S4.66 has a status in the documented lines, with exit code 0 if it runs, 1 if not, 2 if unknown (T121)', async () => {

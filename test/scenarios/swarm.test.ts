@@ -141,6 +141,21 @@ describe('iterations', () => {
     expect(ended.stderr).toContain('[ralph] it: resumed after iteration 1/2');
   });
 
+  it('are continued without a word of their agent if that has exited meanwhile', async () => {
+    const stage = openStage();
+    stage.plans(1, waitFor());
+    const ralph = stage.starts(...swarm, '-m', '1');
+    await stage.waitForCall(1);
+    ralph.signal('SIGKILL');
+    await ralph.ended;
+    stage.release();
+    await stage.waitForFile(stage.files('it').path('runs', '0001', 'exit'));
+    const { code, stderr } = await stage.ralph('resume', 'it').ended;
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
+    expect(stderr).toContain('[ralph] it: continuing at iteration 1/1, whose agent is no longer running\n');
+    expect(stderr).not.toContain('reattached');
+  });
+
   it('after a resume do not report the new owner as a leftover process', async () => {
     const stage = openStage();
     stage.plans(1, waitFor());
