@@ -4,7 +4,7 @@ import { maskOf } from '../store/mask.ts';
 import { readLoopAt } from '../store/read-loop.ts';
 import { followLoop } from '../views/follow-loop.ts';
 import type { EndedLoop } from '../views/loop-result.ts';
-import { Console } from './console.ts';
+import { Console, detailLine } from './console.ts';
 import { finish } from './drive.ts';
 import type { ViewOptions } from './options.ts';
 import { print, printJson, warn } from './print.ts';
@@ -25,9 +25,13 @@ export async function leaveInBackground(
   return 0;
 }
 
-/** Prints what the user should know before the loop begins. */
-export function showNotes({ notes, mask, spec }: OwnedLoop, { quiet = false }: ViewOptions): void {
-  for (const note of quiet ? [] : notes) warn(`${mask.text(`[ralph] ${spec.name}: ${note}`)}\n`);
+/** Prints what the user should know before the loop begins: notes, and the command line that it starts. */
+export function showNotes(loop: OwnedLoop, options: ViewOptions): void {
+  if (options.quiet === true) return;
+  const { notes, mask, spec, state, shownCommand } = loop;
+  for (const note of notes) warn(`${mask.text(`[ralph] ${spec.name}: ${note}`)}\n`);
+  const command = detailLine(`Agent command: ${shownCommand}`, options, state.policy.wording.datedStamps);
+  warn(`${mask.text(command)}\n`);
 }
 
 function startedLine({ spec: { name } }: OwnedLoop): string {

@@ -28,6 +28,8 @@ export interface SpawnOptions extends RunOptions {
   readonly branch?: string;
   readonly worktreeDir?: string;
   readonly wait?: boolean;
+  /** Document 003's flag was typed: its texts name it. */
+  readonly ralph?: boolean;
   readonly tmux?: boolean;
   readonly session?: string;
   readonly tmuxSocket?: string;
@@ -42,7 +44,10 @@ export async function spawn(
   if (name === undefined) throw new UserError('--name is required: ralph spawn --name NAME …');
   const given = promptOf(task, options);
   const limit = options.maxIterations ?? options.maximumIterations;
-  if (limit === undefined) throw new UserError('--ralph requires --max-iterations');
+  if (limit === undefined)
+    throw new UserError(
+      options.ralph === true ? '--ralph requires --max-iterations' : `--max-iterations is required: ${USAGE}`,
+    );
   const iterations = parseWhole('--max-iterations', limit, 1);
   checkVariables(options.env ?? []);
   if (options.worktree !== true && (branch !== undefined || worktreeDir !== undefined))
@@ -78,14 +83,20 @@ export async function spawn(
 }
 
 const MANY = 50;
+const USAGE = 'ralph spawn --name NAME TASK --max-iterations N -- COMMAND';
 
 /** The task, or the prompt file, whose path is resolved here and now. */
-function promptOf(task: string | null, { promptFile }: SpawnOptions): Pick<Work, 'prompt' | 'promptFrom'> {
+function promptOf(
+  task: string | null,
+  { promptFile, ralph }: SpawnOptions,
+): Pick<Work, 'prompt' | 'promptFrom'> {
   const file = promptFile === '' ? undefined : promptFile;
   const text = task === '' ? null : task;
   if (file === undefined) {
     if (text !== null) return { prompt: { text } };
-    throw new UserError('--ralph requires --prompt-file');
+    throw new UserError(
+      ralph === true ? '--ralph requires --prompt-file' : `TASK or --prompt-file is required: ${USAGE}`,
+    );
   }
   if (text !== null) throw new UserError('cannot specify both a task and --prompt-file');
   try {

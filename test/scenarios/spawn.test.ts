@@ -11,9 +11,9 @@ describe('spawn', () => {
     const limit = ['--max-iterations', '3'];
     const command = ['--', stage.agent];
     const refusals: readonly (readonly [readonly string[], RegExp])[] = [
-      [[...limit, ...command], /^--ralph requires --prompt-file\n$/],
+      [['--ralph', ...limit, ...command], /^--ralph requires --prompt-file\n$/],
       [['--ralph', '', ...limit, ...command], /^--ralph requires --prompt-file\n$/],
-      [[...file, ...command], /^--ralph requires --max-iterations\n$/],
+      [['--ralph', ...file, ...command], /^--ralph requires --max-iterations\n$/],
       [['--prompt-file', './missing.md', ...limit, ...command], /^prompt file not found: \.\/missing\.md\n$/],
       [['--prompt-file', '.git', ...limit, ...command], /^prompt file not found: \.git \(.*folder.*\)\n$/],
       [[...file, ...limit], /^no command provided \(use -- command\.\.\.\)\n$/],
@@ -37,6 +37,33 @@ describe('spawn', () => {
     }
     expect((await stage.ralph('spawn', ...file, ...limit, ...command).ended).code).toBe(1);
     expect([stage.loops, stage.calls]).toEqual([[], 0]);
+  });
+
+  it('names TASK and not --ralph where that flag was not typed', async () => {
+    const stage = openLoadedStage();
+    const usage = 'ralph spawn --name NAME TASK --max-iterations N -- COMMAND';
+    for (const [args, text] of [
+      [['-m', '3'], `TASK or --prompt-file is required: ${usage}`],
+      [['work'], `--max-iterations is required: ${usage}`],
+    ] as const) {
+      // oxlint-disable-next-line no-await-in-loop -- together each would need a process
+      const { code, stderr } = await stage.spawns(...args).ended;
+      expect({ code, stderr }).toEqual({ code: 1, stderr: `ralph: error: ${text}\n` });
+    }
+  });
+
+  it('says which command line it starts, unless it shall be quiet', async () => {
+    const stage = openLoadedStage();
+    stage.installs('claude');
+    const spawn = (name: string, ...args: readonly string[]) =>
+      stage.ralph('spawn', '--name', name, '--no-tmux', 'work', '-m', '1', ...args).ended;
+    const plain = await spawn('a', '--', 'claude', '--model', 'opus');
+    expect(plain).toMatchObject({ code: 0, stdout: 'spawned a [ralph mode: iteration 1/1]\n' });
+    expect(plain.stderr).toMatch(/^\[ralph\] Agent command: .*claude -p .*--model opus$/m);
+    const waiting = await spawn('b', '--wait', '--', 'claude');
+    expect(waiting.stderr).toMatch(/^\[ralph\] Agent command: .*claude -p .*--verbose/m);
+    expect((await spawn('c', '--quiet', '--', 'claude')).stderr).not.toContain('Agent command');
+    expect((await stage.ralph('wait', '--all').ended).code).toBe(0);
   });
 
   it('S4.6 S4.25 S4.71 S4.88 starts named loops in the background, and a second one of the same name only after the first has ended (T101 T116 T127)', async () => {
