@@ -123,6 +123,23 @@ describe('a daemon', () => {
     expect(story.stdout).not.toContain('crashed');
   });
 
+  it('S4.76 leaves a spawned loop running on SIGTERM, and the next one continues it', async () => {
+    const args = ['--name', 'a', 'task', '-m', '1', '--no-tmux', '--', ...rig.agent];
+    exits(await rig.does('spawn', ...args), 0);
+    const turn = await rig.nextTurn();
+    await rig.loop('a').journals('run.started');
+    process.kill(await rig.daemon.runs(), 'SIGTERM');
+    await rig.loop('a').journals('owner.left');
+    await rig.daemon.ends();
+    expect(rig.loop('a').state.control.paused).toBe(false);
+    await turn.answers();
+    exits(await rig.does('ls'), 0);
+    await rig.loop('a').journals('owner.changed', () => true, 2);
+    await turn.exits(0);
+    const { outcome } = await rig.loop('a').journals('loop.ended');
+    expect(outcome).toMatchObject({ type: 'iterations-exhausted' });
+  });
+
   it('makes its files again after they were removed, and is found again after it was killed', async () => {
     await detached('a', '-m', '1', '--', ...rig.agent);
     const turn = await rig.nextTurn();
