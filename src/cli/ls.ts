@@ -2,7 +2,7 @@ import { readAllLoops, readLoops, type LoopReading } from '../store/read-loop.ts
 import { masks } from '../store/mask.ts';
 import { WORKER_STATUSES, workerRecord, workerStatus } from '../views/worker-record.ts';
 import { UserError } from '../user-error.ts';
-import { summaryOf } from '../views/loop-summary.ts';
+import { SHOWN_STATUSES, summaryOf } from '../views/loop-summary.ts';
 import { rowOf } from '../views/loop-row.ts';
 import { inTree } from '../views/loop-tree.ts';
 import { list, mentionGone, mentionStrangers, NONE_AT_ALL, NONE_HERE, printTable } from './list.ts';
@@ -20,14 +20,14 @@ export async function ls(options: LsOptions): Promise<number> {
   if (json && options.format !== undefined)
     throw new UserError('cannot use --json with --format; drop one of them');
   const format = options.format === undefined ? null : oneOf('--format', options.format, FORMATS);
-  const status = oneOf('--status', options.status ?? 'all', [...WORKER_STATUSES, 'all']);
+  const status = oneOf('--status', options.status ?? 'all', STATUSES);
   const workspace = all ? null : listedWorkspace(options);
   if (!json && !tree && format === null && status === 'all' && tag === undefined)
     return list(workspace, listSource());
   const found = workspace === null ? readAllLoops() : readLoops(workspace);
   const chosen = found.filter(
     (loop) =>
-      (status === 'all' || workerStatus(loop) === status) &&
+      (status === 'all' || workerStatus(loop) === status || summaryOf(loop).status === status) &&
       (tag === undefined || loop.spec.tags?.includes(tag) === true),
   );
   const rows = tree ? inTree(chosen) : chosen.map((loop) => ({ loop, level: 0 }));
@@ -62,6 +62,8 @@ interface LsOptions {
   readonly cwd?: string;
 }
 
+/** The words of document 003, and those that the lists show. */
+const STATUSES = [...new Set(['all', ...WORKER_STATUSES, ...Object.keys(SHOWN_STATUSES)])];
 const FORMATS = ['table', 'json', 'names'] as const;
 
 /** What is shown of each loop, without secrets. */

@@ -6,6 +6,10 @@ import { WORKSPACE } from './program-options.ts';
 /** Adds the commands that show loops. */
 export function viewCommands(add: Add, { done, isCalled }: Call): void {
   add('status [name]', 'show the state of one loop, or of all loops in the workspace')
+    .option(
+      '--status <status>',
+      'without a name: only loops with this status, as ralph ls has it (default all)',
+    )
     .option('--json', 'print JSON')
     .option(...WORKSPACE)
     .action(async (name: string | undefined, options: object) => {
@@ -19,7 +23,10 @@ export function viewCommands(add: Add, { done, isCalled }: Call): void {
       '--format <form>',
       'table, json or names, as document 003 lists workers (default: a table with iterations and reasons)',
     )
-    .option('--status <status>', 'only running, paused, stopped or failed loops (default all)')
+    .option(
+      '--status <status>',
+      'only running, paused, stopped or failed loops, as document 003 has it, or those whose STATUS is this word (default all)',
+    )
     .option('--tag <word>', 'only loops with this tag')
     .option('--tree', 'list child loops below their parents')
     .option('--json', 'print JSON')

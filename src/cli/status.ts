@@ -20,6 +20,7 @@ import { localTime } from '../journal/times.ts';
 import { ofLimit } from '../loop/counted.ts';
 import { commitsText } from './branch-text.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';
+import { UserError } from '../user-error.ts';
 import { findLoop } from './loops.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 import { listSource } from './list-source.ts';
@@ -31,8 +32,14 @@ import { statusText } from './status-text.ts';
 /** `ralph status`: exits 0 if the loop is running, 1 if it is not, 2 if it does not exist or cannot be read. */
 export async function status(
   name: string | null,
-  options: { readonly json?: boolean; readonly cwd?: string },
+  options: { readonly json?: boolean; readonly status?: string; readonly cwd?: string },
 ): Promise<number> {
+  if (options.status !== undefined) {
+    if (name !== null)
+      throw new UserError('cannot use --status with the name of a loop; list loops with: ralph ls --status');
+    const { ls } = await import('./ls.ts');
+    return ls(options);
+  }
   if (name === null) {
     const workspace = listedWorkspace(options);
     if (options.json !== true) return listHere(workspace, listSource());

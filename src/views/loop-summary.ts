@@ -61,6 +61,28 @@ export interface LoopSummary {
   readonly record: EndRecord;
 }
 
+/** The words that lists show for the status of a loop. */
+export const SHOWN_STATUSES: Readonly<Record<LoopSummary['status'], true>> = {
+  running: true,
+  paused: true,
+  'in-session': true,
+  left: true,
+  crashed: true,
+  unreadable: true,
+  done: true,
+  waiting: true,
+  'iterations-exhausted': true,
+  'time-exhausted': true,
+  'cost-exhausted': true,
+  'tokens-exhausted': true,
+  'failures-exhausted': true,
+  stuck: true,
+  'prompt-lost': true,
+  'bad-input': true,
+  fatal: true,
+  stopped: true,
+};
+
 export function summaryOf(loop: LoopReading): LoopSummary {
   try {
     return summaryOfReadable(loop);

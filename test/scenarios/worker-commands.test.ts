@@ -23,6 +23,24 @@ it('S4.29 S4.67 S4.70 S4.90 S4.91 S4.96 ls has formats and filters, and wait tel
   expect(await list('--format', 'names', '--status', 'running')).toBe('it\n');
   expect(await list('--format', 'names', '--status', 'stopped')).toBe('earlier\n');
   expect(await list('--status', 'failed')).toBe('');
+  expect(await list('--format', 'names', '--status', 'iterations-exhausted')).toBe('earlier\n');
+  expect(await list('--format', 'names', '--status', 'done')).toBe('');
+  const ofStatus = (word: string, ...more: readonly string[]) =>
+    stage.ralph('status', '--status', word, ...more).ended;
+  expect((await ofStatus('iterations-exhausted')).stdout).toMatch(
+    /^NAME .*\nearlier +iterations-exhausted .*\n$/,
+  );
+  expect((await ofStatus('running')).stdout).toMatch(/^NAME .*\nit +running .*\n$/);
+  expect(JSON.parse((await ofStatus('stopped', '--json')).stdout)).toMatchObject([{ name: 'earlier' }]);
+  for (const command of ['ls', 'status']) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
+    const { code, stderr } = await stage.ralph(command, '--status', 'over').ended;
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /--status must be .*running.*paused.*stopped.*failed.*crashed.*done.*, got "over"/,
+    );
+  }
+  expect((await ofStatus('running', 'it')).stderr).toContain('cannot use --status with the name of a loop');
   expect(await list('--format', 'names', '--tag', 'api')).toBe('it\n');
   expect(await list()).toMatch(
     /^NAME +STATUS +ITERATION +OWNER +TAG +REASON\n.*\nit +running +2\/2 +\d+ +night,api/,
