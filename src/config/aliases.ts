@@ -1,8 +1,9 @@
 /**
  * Second names that Ralph accepts: document 001's `maximumIterations` and `guardrails`, and `action` in a check.
  * Callers resolve them as soon as they have read a file or a spec, so that everything after that knows one name per
- * setting.
+ * setting. A settings file that has them, where no file names a preset, is for the preset of that document (`read.ts`).
  */
+import type { PresetName } from '../loop/policy.ts';
 import { isRecord } from '../loop/shape.ts';
 import type { Settings } from './config.ts';
 
@@ -10,6 +11,9 @@ export const SETTING_ALIASES: ReadonlyMap<string, string> = new Map([
   ['maximumIterations', 'maxIterations'],
   ['guardrails', 'checks'],
 ]);
+
+/** The preset of document 001. */
+export const DOCUMENTED_PRESET: PresetName = 'ralph-cli';
 
 export const CHECK_ALIASES: ReadonlyMap<string, string> = new Map([['action', 'failAction']]);
 

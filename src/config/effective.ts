@@ -28,7 +28,8 @@ export function effective(files: SettingsFiles, flags: Settings, workspace: stri
   };
   const given = isUnset ? { ...flags, maxIterations: undefined } : flags;
   const policy = policyOf(settings, preset?.policy ?? DEFAULT_POLICY, workspace, files, given);
-  return { settings, flags: given, policy, notes: sandbox.notes };
+  const presetNotes = flags.preset === undefined && files.presetNote !== null ? [files.presetNote] : [];
+  return { settings, flags: given, policy, notes: [...presetNotes, ...sandbox.notes] };
 }
 
 /** Hidden variables add up over all layers, so that no layer can reveal what another one hides. */

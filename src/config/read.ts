@@ -10,15 +10,16 @@ import { codeOf, readRegular, UnusableFile } from '../files/files.ts';
 import { FAIL_ACTIONS } from '../loop/policy.ts';
 import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { CHECK_ALIASES, resolveAliases, SETTING_ALIASES, type Clash } from './aliases.ts';
+import { CHECK_ALIASES, DOCUMENTED_PRESET, resolveAliases, SETTING_ALIASES, type Clash } from './aliases.ts';
 import { closest } from './closest.ts';
 import { readUserSettings } from './user-settings.ts';
 import { leaves, LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from './config.ts';
 import type { SchemaProblem } from './schema.ts';
 
 export async function readSettings(workspace: string): Promise<SettingsFiles> {
-  const shared = await readFile(workspace, SETTINGS_FILE);
-  const local = await readFile(workspace, LOCAL_SETTINGS_FILE);
+  const found = [await readFile(workspace, SETTINGS_FILE), await readFile(workspace, LOCAL_SETTINGS_FILE)];
+  const namesPreset = found.some((file) => file?.settings.preset !== undefined);
+  const [shared = null, local = null] = namesPreset ? found : found.map(withPresetOfNames);
   const user = await readUserSettings();
   const fileOf = (key: string): SettingsFile | null =>
     local?.has(key) === true ? local : shared?.has(key) === true ? shared : null;
@@ -30,6 +31,7 @@ export async function readSettings(workspace: string): Promise<SettingsFiles> {
     origin: (key) => (local?.has(key) === true ? 'local' : shared?.has(key) === true ? 'file' : null),
     place: (key) => fileOf(key)?.place(key) ?? null,
     written: (key) => fileOf(key)?.written(key) ?? key,
+    presetNote: namesPreset ? null : presetNote(fileOf('preset')),
   };
 }
 
@@ -47,6 +49,8 @@ export interface SettingsFiles {
   place(key: string): string | null;
   /** The key as that file spells it: `guardrails` for `checks`. */
   readonly written: (key: string) => string;
+  /** Why there is a preset that no file names; null if there is none, or a file names it. */
+  readonly presetNote: string | null;
 }
 
 interface SettingsFile {
@@ -54,6 +58,22 @@ interface SettingsFile {
   has(key: string): boolean;
   place(key: string): string;
   written(key: string): string;
+}
+
+/** A file with names of document 001 is for the preset that has them. */
+function withPresetOfNames(file: SettingsFile | null): SettingsFile | null {
+  const key = [...SETTING_ALIASES.values()].find((name) => file !== null && file.written(name) !== name);
+  if (file === null || key === undefined) return file;
+  const settings: Settings = { preset: DOCUMENTED_PRESET, ...file.settings };
+  const written = (path: string): string => file.written(path === 'preset' ? key : path);
+  const place = (path: string): string => file.place(path === 'preset' ? key : path);
+  return { settings, has: (path) => path === 'preset' || file.has(path), written, place };
+}
+
+function presetNote(file: SettingsFile | null): string | null {
+  if (file === null) return null;
+  const why = `${file.written('preset')} in ${file.place('preset')} is a name of document 001`;
+  return `using preset ${DOCUMENTED_PRESET}, because ${why}; choose another with --preset, or "preset" in the file`;
 }
 
 async function readFile(workspace: string, name: string): Promise<SettingsFile | null> {

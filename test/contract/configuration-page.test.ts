@@ -64,7 +64,8 @@ file; \`ralph config\` shows the values in effect, each with the file and line, 
 - \`$XDG_CONFIG_HOME/ralph/settings.json\` (\`~/.config/ralph/settings.json\`) has your own settings for all workspaces. So
   far it can have only \`sandbox\`, which a repository's settings cannot weaken ([sandbox.md](sandbox.md)), and \`mcp\`
   ([mcp.md](mcp.md)).
-- The other presets have other defaults ([presets.md](presets.md)).
+- The other presets have other defaults ([presets.md](presets.md)). Without a \`preset\` in any file or on the command line, a file
+  with \`maximumIterations\` or \`guardrails\`, the names of document 001, chooses \`ralph-cli\`, and Ralph says so.
 - Do not put secrets here: write \`$NAME\` in a check, and set the variable in the environment.
 
 ## Trust
@@ -75,7 +76,7 @@ settings files of a workspace only with your consent.
 - \`ralph run\` and \`ralph loop\` show what the settings would run, and ask. The default answer is no, and exits 2. Without a
   terminal on stdin and stdout, with \`CI\` set, or with \`--json\`, they do not ask and exit 2.
 - Ralph keeps the consent for this workspace (its real path) and this content, in \`trust/\` of its state folder. After a
-  change it shows the difference and asks again. Layout, order of keys, second names and settings of the display
+  change it shows the difference and asks again. Layout, order of keys, second names (unless they choose a preset) and settings of the display
   (\`emoji\`, \`timestamps\`, \`outputLines\`, \`outputChars\`, \`streamAgentOutput\`) do not count as a change.
 - Consent is for the whole file, even if the command line replaces some of its values. A file that only has settings of the
   display needs none, and neither does the command line: \`--check\`, \`ralph loop -c FILE\`, a command after \`--\`.

@@ -141,9 +141,18 @@ describe('consent', () => {
       workspace: stage.workspace,
       consents: [{ content: { checks: [{ command: 'true' }], maxIterations: 3 } }],
     });
-    // Layout, order, aliases and display settings make no difference.
-    stage.settings('{"emoji":false,"maximumIterations":3,"guardrails":[{"command":"true"}]}');
+    // Layout, order and display settings make no difference.
+    stage.settings('{"emoji":false,"maxIterations":3,"checks":[{"command":"true"}]}');
     expect((await stage.run('-p', 'work', '--fresh')).code).toBe(0);
+    // Neither do aliases, unless they choose a preset.
+    const aliases = { maximumIterations: 3, guardrails: [{ command: 'true' }] };
+    stage.settings({ preset: 'default', ...aliases });
+    await stage.ralph('trust').ended;
+    stage.settings({ preset: 'default', maxIterations: 3, guardrails: [{ command: 'true' }] });
+    expect((await stage.run('-p', 'work', '--fresh')).code).toBe(0);
+    stage.settings(aliases);
+    expect((await stage.run('-p', 'work', '--fresh')).code).toBe(2);
+    stage.settings({ maxIterations: 3, checks: [{ command: 'true' }] });
     // The same content in another workspace does.
     renameSync(stage.path('.ralph'), join(stage.workspace, 'other-ralph'));
     mkdirSync(stage.path('other'));

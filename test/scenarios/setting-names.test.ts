@@ -32,6 +32,52 @@ describe('a setting with two names', () => {
     });
   });
 
+  it('S2.27 S2.52 chooses preset ralph-cli where no file names a preset, so that the example of document 001 works', async () => {
+    const stage = openLoadedStage();
+    stage.settings({
+      maximumIterations: 10,
+      completionResponse: 'DONE',
+      outputTruncateChars: 5000,
+      streamAgentOutput: true,
+      includeIterationCountInPrompt: false,
+      agent: { command: stage.agent, flags: ['--model opus', '--no-auto-compact'] },
+      guardrails: [
+        { command: 'true', failAction: 'APPEND', hint: 'Fix lint errors only. Do not change behavior.' },
+      ],
+    });
+    // The default preset hears a response only alone on a line.
+    stage.plans('default', "echo 'Everything works. <response>DONE</response>'");
+    const { code, stderr } = await stage.ralph('run', '--name', 'it', '-p', 'work').ended;
+    expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
+    const why = 'maximumIterations in .ralph/settings.json:2:3 is a name of document 001';
+    expect(stderr).toContain(
+      `[ralph] it: using preset ralph-cli, because ${why}; choose another with --preset, or "preset" in the file\n`,
+    );
+    expect((await configOf(stage))['preset']).toEqual({
+      value: 'ralph-cli',
+      origin: 'file',
+      place: '.ralph/settings.json:2:3',
+    });
+  });
+
+  it('lets a preset in either file, on the command line or of a command override the one of the names', async () => {
+    const stage = openLoadedStage();
+    stage.settings({ guardrails: [{ command: 'true' }], agent: { command: stage.agent } });
+    const { stderr } = await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '1', '--preset', 'promise')
+      .ended;
+    expect(stderr).not.toContain('document 001');
+    expect(stage.journalOf('it')[0]).toMatchObject({ policy: { preset: 'promise' } });
+    const looped = await stage.ralph('loop', 'x', '--name', 'other', '-m', '1').ended;
+    expect(looped.stderr).not.toContain('document 001');
+    expect(stage.journalOf('other')[0]).toMatchObject({ policy: { preset: 'architect' } });
+    expect((await configOf(stage))['preset']?.value).toBe('ralph-cli');
+    stage.settings({ preset: 'default' }, 'settings.local.json');
+    expect((await configOf(stage))['preset']?.value).toBe('default');
+    stage.settings({ preset: 'conductor', checks: [] });
+    stage.settings({ maximumIterations: 4 }, 'settings.local.json');
+    expect((await configOf(stage))['preset']?.value).toBe('conductor');
+  });
+
   it('rejects both names of a setting in one file, and names both', async () => {
     const stage = openLoadedStage();
     for (const [settings, message] of [
