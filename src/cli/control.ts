@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { LoopReading } from '../store/read-loop.ts';
 import { questionFor } from '../loop/questions.ts';
+import type { WordingPolicy } from '../loop/policy.ts';
 import { isInSession } from '../store/spec.ts';
 import { queuedControls } from '../store/inbox.ts';
 import { UserError } from '../user-error.ts';
@@ -21,11 +22,11 @@ interface Where {
   readonly cwd?: string;
 }
 
-/** `ralph pause`: lets the running agent finish, and starts nothing after it. */
-export async function pause(name: string, options: Where): Promise<number> {
+/** `ralph pause`: lets the running agent finish, and starts nothing after it. The texts are those of its preset, or `wording`. */
+export async function pause(name: string, options: Where, wording?: WordingPolicy): Promise<number> {
   const loop = await findOwned(workspaceOf(options), name);
   refuseEnded(loop);
-  const texts = textsOf(loop.state.policy.wording);
+  const texts = textsOf(wording ?? loop.state.policy.wording);
   if (loop.state.control.paused) {
     warn(`ralph: warning: ${texts.alreadyPaused(name)}\n`);
     return 0;

@@ -75,6 +75,13 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   'hook step': 'free',
   'hook install': 'changes-terms',
   'hook uninstall': 'changes-terms',
+  // Document 003's commands.
+  'ralph init': 'changes-terms',
+  'ralph template': 'free',
+  'ralph status': 'free',
+  'ralph pause': 'changes-loop',
+  'ralph resume': 'changes-loop',
+  'ralph list': 'free',
   'daemon run': 'free',
   'daemon status': 'free',
   'daemon logs': 'free',

@@ -11,6 +11,7 @@ import { busCommands } from './program-bus.ts';
 import { controlCommands } from './program-control.ts';
 import { hookCommands } from './program-hook.ts';
 import { demoCommand, setupCommands } from './program-setup.ts';
+import { documentedCommands } from './program-ralph.ts';
 import { startCommands } from './program-start.ts';
 import { wakeDaemon } from './wake-daemon.ts';
 import { viewCommands } from './program-view.ts';
@@ -44,9 +45,9 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The exit code of an error: in document 003, every error of `spawn` exits with 1. */
+/** The exit code of an error: in document 003, every error of `spawn` and of `ralph ralph` exits with 1. */
 function codeFor([name]: readonly string[], code: number): number {
-  return name === 'spawn' ? 1 : code;
+  return name === 'spawn' || name === 'ralph' ? 1 : code;
 }
 
 /** `ralph help` with the name of a command that does not exist. */
@@ -144,6 +145,7 @@ function define(
   hookCommands(add, call);
   program.commandsGroup('Learn:');
   demoCommand(add, call);
+  if (only === null || only === 'ralph') documentedCommands(program, call);
   program.helpCommand('help [command]', 'print the help of a command');
   return program;
 }

@@ -13,7 +13,7 @@ import { policyInput, settingOf } from '../config/policy.ts';
 import { readSettings } from '../config/read.ts';
 import { FLAGS, mergeSettings } from '../config/config.ts';
 import { parseVariables } from '../config/values.ts';
-import type { Policy } from '../loop/policy.ts';
+import type { Policy, WordingPolicy } from '../loop/policy.ts';
 import { describeProblem, findProblems, mergePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
@@ -24,8 +24,12 @@ import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, warn } from './print.ts';
 
-/** `ralph resume`: resumes a running loop that is paused, or becomes the owner of a loop that has none. */
-export async function resumeLoop(name: string, options: ResumeOptions): Promise<number> {
+/** `ralph resume`: resumes a running loop that is paused, or becomes the owner of a loop that has none. The texts are those of its preset, or `prescribed`. */
+export async function resumeLoop(
+  name: string,
+  options: ResumeOptions,
+  prescribed?: WordingPolicy,
+): Promise<number> {
   const report = reportFrom(options);
   const given = parseVariables('--env', options.env ?? []);
   const found = await findOwned(workspaceOf(options), name);
@@ -42,7 +46,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
       );
     if (policy !== null)
       throw new UserError(`loop ${name} is running; change its limits with: ralph set ${name} …`);
-    const texts = textsOf(found.state.policy.wording);
+    const texts = textsOf(prescribed ?? found.state.policy.wording);
     const { paused, stop } = found.state.control;
     if (!paused && stop === null && options.now !== true) {
       warn(`ralph: warning: ${texts.notPaused(name)}\n`);
@@ -72,7 +76,7 @@ export async function resumeLoop(name: string, options: ResumeOptions): Promise<
     given,
   });
   loop.resume(policy, options.now === true);
-  const { wording } = loop.state.policy;
+  const wording = prescribed ?? loop.state.policy.wording;
   const ended = (done: EndedLoop): void => report?.write(loopResult(done));
   const isChild = inside !== null;
   if (isDetached && !isChild) {

@@ -96,14 +96,15 @@ export function sandboxLine({ checks, network, write }: SandboxPolicy): string {
 }
 
 /** The state of a loop without secrets. */
-function shownText(loop: LoopReading, summary: LoopSummary): string {
-  return maskOf(loop.spec).text(statusText(describe(loop, summary), loop.folder.path));
+export function shownText(loop: LoopReading, summary: LoopSummary, word?: string): string {
+  return maskOf(loop.spec).text(statusText(describe(loop, summary, word), loop.folder.path));
 }
 
-function describe(loop: LoopReading, summary: LoopSummary): StatusParts {
+/** `word` is the status in the words of the caller. */
+function describe(loop: LoopReading, summary: LoopSummary, word: string = summary.status): StatusParts {
   const { spec, owner } = loop;
-  const { status: word, reason, waiting, warning, next } = summary;
-  const readable = word === 'unreadable' ? { ...loop, ...NOTHING_KNOWN } : loop;
+  const { reason, waiting, warning, next } = summary;
+  const readable = summary.status === 'unreadable' ? { ...loop, ...NOTHING_KNOWN } : loop;
   const { state, report } = readable;
   const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
   const silence = state.policy.timeouts.inactivityMs;
