@@ -74,12 +74,13 @@ export function spawnOptions(command: Command): Command {
   command
     .optionsGroup('Background:')
     .option('--wait', 'show the loop until it ends, and exit as it does (Ctrl-C only ends the view)')
+    .option('--ralph', 'the same as --wait, for command lines of document 003')
+    .option('-d, --detach', 'with --ralph: return once the loop runs (without --ralph: the default)')
     .option('--no-tmux', 'open no tmux window for the loop')
     .option('--session <name>', 'tmux session for the window (default ralph)')
     .option('--tmux-socket <name>', "socket of the tmux server (default: Ralph's own)")
     .addOption(new Option('--tmux', 'implied').hideHelp())
-    .addOption(new Option('--ready-wait', 'implied').hideHelp())
-    .addOption(new Option('--ralph', 'implied').hideHelp());
+    .addOption(new Option('--ready-wait', 'implied').hideHelp());
   agentOptions(command);
   checkOptions(command, { checkTimeout: '10m', baseline: false }).option(
     '--done-pattern <regex>',

@@ -30,9 +30,10 @@ export function startIn(command: ChildStart['command'], args: readonly string[])
   };
   const task = taskOf(positionals, values.prompt, values['prompt-file']);
   const argv = at < 0 ? [] : args.slice(at + 1);
+  const waits = values.wait === true || (values.ralph === true && values.detach !== true);
   return {
     request: { type: 'start', command, task, options, argv },
-    isDetached: command === 'spawn' ? values.wait !== true : values.detach === true,
+    isDetached: command === 'spawn' ? !waits : values.detach === true,
     isJson: values.json === true,
   };
 }
@@ -63,6 +64,7 @@ const OPTIONS = {
   detach: { ...flag, short: 'd' },
   json: flag,
   wait: flag,
+  ralph: flag,
   'no-tmux': flag,
 } as const;
 

@@ -2,8 +2,8 @@
  * `ralph spawn`: document 003's way to start a loop in the background.
  *
  * 1. Every error exits with 1, and the errors that the document names have its texts.
- * 2. It returns once the daemon owns the loop. With `--wait` it shows the loop and exits as the loop does; Ctrl-C then
- *    ends only the view.
+ * 2. It returns once the daemon owns the loop. With `--wait`, or with the document's `--ralph` and no `--detach`, it shows
+ *    the loop and exits as the loop does; Ctrl-C then ends only the view.
  */
 import { resolve } from 'node:path';
 import { NameTaken } from '../owner/refusals.ts';
@@ -28,7 +28,7 @@ export interface SpawnOptions extends RunOptions {
   readonly branch?: string;
   readonly worktreeDir?: string;
   readonly wait?: boolean;
-  /** Document 003's flag was typed: its texts name it. */
+  /** Document 003's flag was typed: its texts name it, and the command waits for the loop. */
   readonly ralph?: boolean;
   readonly tmux?: boolean;
   readonly session?: string;
@@ -52,6 +52,9 @@ export async function spawn(
   checkVariables(options.env ?? []);
   if (options.worktree !== true && (branch !== undefined || worktreeDir !== undefined))
     throw new UserError(`${branch === undefined ? '--worktree-dir' : '--branch'} requires --worktree`);
+  if (options.wait === true && options.detach === true)
+    throw new UserError('cannot use --wait with --detach; drop one of them');
+  const waits = options.wait === true || (options.ralph === true && options.detach !== true);
   const window = await windowFor(options);
   if (iterations > MANY) {
     warn('ralph: warning: high iteration count (>50) may consume significant resources\n');
@@ -69,12 +72,10 @@ export async function spawn(
         ...(worktreeDir === undefined ? {} : { folder: resolve(worktreeDir) }),
       },
       ...(window === undefined ? {} : { window }),
-      waits: options.wait === true,
+      waits,
       detached: (loop, view, ended) => {
         const line = spawnedLine(loop, iterations);
-        return options.wait === true
-          ? follow(loop, view, { line, ended })
-          : leaveInBackground(loop, view, line);
+        return waits ? follow(loop, view, { line, ended }) : leaveInBackground(loop, view, line);
       },
     });
   } catch (error) {

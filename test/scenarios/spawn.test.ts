@@ -72,7 +72,7 @@ describe('spawn', () => {
     mkdirSync(stage.path('elsewhere'));
     stage.plans('default', waitFor());
     const args = ['--prompt-file', './PROMPT.md', '--cwd', 'elsewhere', '--env', 'COLOUR=blue'];
-    const many = await stage.spawns(...args, '--ralph', '--ready-wait', '--max-iterations', '51').ended;
+    const many = await stage.spawns(...args, '--ralph', '-d', '--ready-wait', '--max-iterations', '51').ended;
     expect(many).toMatchObject({ code: 0, stdout: 'spawned it [ralph mode: iteration 1/51]\n' });
     expect(many.stderr).toContain(
       'ralph: warning: high iteration count (>50) may consume significant resources\n',
@@ -131,6 +131,30 @@ describe('spawn', () => {
     const bad = await stage.shell(line('-m 9 --max-failures 1')).ended;
     expect(bad.stdout).toMatch(/failed\n$/);
     expect(stage.log).toMatch(/FAIL.*\n.*complete/);
+  });
+
+  it('S4.68 --ralph waits and exits as the loop does, and with --detach returns once the loop runs (T125)', async () => {
+    const stage = openLoadedStage();
+    stage.write('PROMPT.md', 'work');
+    stage.plans(1, 'echo All tasks complete');
+    const line = (...more: readonly string[]): string => {
+      const options = ['--ralph', '--prompt-file', './PROMPT.md', '--max-iterations', '9', ...more];
+      return `$RALPH spawn --name it --no-tmux ${options.join(' ')} -- ${stage.agent} && echo complete || echo failed`;
+    };
+    const good = await stage.shell(line('--done-pattern', "'All tasks complete'")).ended;
+    expect(good.stdout).toBe('spawned it [ralph mode: iteration 1/9]\nAll tasks complete\ncomplete\n');
+    stage.plans('default', 'exit 1');
+    expect((await stage.shell(line('--max-failures', '1')).ended).stdout).toMatch(/\nfailed\n$/);
+    stage.plans(3, waitFor());
+    const left = await stage.shell(line('--detach', '--max-failures', '1')).ended;
+    expect(left.stdout).toBe('spawned it [ralph mode: iteration 1/9]\ncomplete\n');
+    await stage.waitForCall(3);
+    stage.release();
+    await stage.ralph('wait', 'it').ended;
+    expect(stage.state['status']).toBe('failed');
+    const both = await stage.spawns('work', '-m', '1', '--wait', '--detach').ended;
+    expect(both).toMatchObject({ code: 1, stdout: '' });
+    expect(both.stderr).toContain('cannot use --wait with --detach; drop one of them');
   });
 
   it('--wait only detaches on Ctrl-C, and the loop continues', async () => {
