@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ArchitectLoop, type AgentFactory } from 'ralph-loop';
+import { RalphLoop, type AgentFactory } from 'ralph-loop/architect';
 
 const factory: AgentFactory = ({ agent, workspaceRoot }) => ({
   run: async (prompt) => {
@@ -10,7 +10,7 @@ const factory: AgentFactory = ({ agent, workspaceRoot }) => ({
   },
 });
 const config = { task: 'implement authentication', checks: ['grep -x tested auth.txt'], maxIterations: 5 };
-const loop = new ArchitectLoop(config, factory, process.cwd(), {
+const loop = new RalphLoop(config, factory, process.cwd(), {
   onEvent: ({ type, ...rest }) =>
     console.log(
       type,

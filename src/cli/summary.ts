@@ -26,6 +26,7 @@ export function summary(
 ): readonly string[] {
   const rows: readonly Row[] = [
     ...(isError(end) ? [] : [['result', end.reason] as const]),
+    ...(end.stop_reason === undefined ? [] : [['stop_reason', end.stop_reason] as const]),
     ['iterations', iterations(end)],
     ...end.limitChanges.map((change): Row => ['limit', limitChangeText(change)]),
     ...checkRows(end),

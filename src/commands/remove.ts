@@ -5,7 +5,7 @@ import { lockDesk, removeDesk } from '../store/desk.ts';
 import { unreserve } from '../store/registry.ts';
 import { forget } from '../store/kept-environment.ts';
 import { UserError } from '../user-error.ts';
-import { unlinkAliases } from '../store/aliases.ts';
+import { unlinkAliases, unlinkProgress } from '../store/aliases.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { endLeftovers } from '../recovery/recovery.ts';
 import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
@@ -54,6 +54,7 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
 async function removeFromWorkspace({ desk, name, workspace }: LoopFolder): Promise<void> {
   const release = await lockDesk(desk);
   unlinkAliases(workspace, name);
+  unlinkProgress(desk);
   removeDesk(desk);
   release();
 }

@@ -1,7 +1,8 @@
 /** The loop of document 002 as a class: a new agent from a factory per iteration, until the checks pass and it prints the completion tag. */
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import type { IterationReport } from '../loop/iteration-report.ts';
+import { unlinkProgress } from '../store/aliases.ts';
+import { Desk } from '../store/store.ts';
 import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { openLoop } from './library.ts';
 import type { AgentContext, AgentResult } from './function-agent.ts';
@@ -124,9 +125,12 @@ export class ArchitectLoop {
     return discardWorktree(this.#loop.name, this.#workspace);
   }
 
-  /** Removes the progress file of the last run. */
+  /** Removes the progress file of the last run, and its link `.architect/ralph-progress.md`. */
   cleanupProgress(): void {
-    if (this.#loop !== null) rmSync(join(this.#loop.desk, 'progress.md'), { force: true });
+    if (this.#loop === null) return;
+    const desk = new Desk(this.#workspace, this.#loop.name);
+    unlinkProgress(desk);
+    rmSync(desk.progressFile, { force: true });
   }
 
   #spec(): LoopSpec {

@@ -17,6 +17,7 @@ export const DEFAULT_POLICY: Policy = {
   keys: 'all',
   calls: 'autonomous',
   aliases: false,
+  progressLink: false,
   taskFolder: false,
   sandbox: null,
   completion: {

@@ -16,6 +16,8 @@ export interface Policy {
   readonly calls: 'autonomous' | 'documented';
   /** Whether prompt files and check logs also appear beside the settings, under the names of document 001. */
   readonly aliases: boolean;
+  /** Whether the progress file also appears as `.architect/ralph-progress.md`, the name of document 002. */
+  readonly progressLink: boolean;
   /**
    * Whether the desk is also a task folder of document 000: with `TASK.md`, and for each run with its prompt, its output
    * and `run-info.yaml`. Records that other programs put there count as active children.
@@ -308,4 +310,6 @@ export interface WordingPolicy {
   readonly checkExitLine: string | null;
   /** Whether the line about a failed check always names its fail action, and not only with `--verbose`. */
   readonly showFailAction: boolean;
+  /** Whether the final report has document 002's `stop_reason`. */
+  readonly showStopReason: boolean;
 }

@@ -134,6 +134,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
       ...base,
       ...documented,
       preset: 'architect',
+      progressLink: true,
       completion: {
         ...base.completion,
         until: 'both',
@@ -173,6 +174,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         diff: { side: 'head', chars: 5000, marker: '\n... (diff truncated)' },
       },
       worktree: { ...base.worktree, path: '.architect-ralph-worktree', branch: 'architect/ralph-loop' },
+      wording: wordings.architect,
     },
   },
 

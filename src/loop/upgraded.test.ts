@@ -14,6 +14,9 @@ it('runs a loop of an earlier version as a plain process, as that version did', 
   const { posts: ___, ...silent } = presets.conductor.policy;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an earlier version did not have it
   expect(upgraded(silent as Policy).posts).toBe('people');
+  const { progressLink: ____, ...unlinked } = presets.architect.policy;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an earlier version did not have it
+  expect(upgraded(unlinked as Policy).progressLink).toBe(false);
   const interactive: Policy = { ...presets.swarm.policy, host: 'tmux' };
   expect(upgraded(interactive)).toEqual(interactive);
 });

@@ -113,6 +113,12 @@ function withUnchangedNotice(policy: Policy): Policy {
     : policy;
 }
 
+/** Earlier versions linked no progress file; a loop keeps the files that it was started with. */
+function withProgressLink(policy: Policy): Policy {
+  const { progressLink }: Partial<Policy> = policy;
+  return progressLink === undefined ? { ...policy, progressLink: false } : policy;
+}
+
 /** In the order in which the versions brought them. */
 const STEPS: readonly ((policy: Policy) => Policy)[] = [
   withWording,
@@ -128,4 +134,5 @@ const STEPS: readonly ((policy: Policy) => Policy)[] = [
   withPosts,
   withPlan,
   withUnchangedNotice,
+  withProgressLink,
 ];

@@ -244,6 +244,7 @@ const POLICY = object({
   keys: oneOf(['all', 'own']),
   calls: oneOf(['autonomous', 'documented']),
   aliases: flag,
+  progressLink: flag,
   taskFolder: flag,
   sandbox: nullable(object({ checks: flag, write: list(nonBlank), hide: list(nonBlank), network: flag })),
   completion: object({
@@ -335,6 +336,7 @@ const POLICY = object({
     checkStartLine: nullable(nonBlank),
     checkExitLine: nullable(nonBlank),
     showFailAction: flag,
+    showStopReason: flag,
   }),
   exitCodes: object(Object.fromEntries(Object.keys(EXIT_CODES).map((rest) => [rest, exitCode]))),
 });

@@ -25,6 +25,7 @@ export const OURS: WordingPolicy = {
   checkStartLine: null,
   checkExitLine: null,
   showFailAction: false,
+  showStopReason: false,
 };
 
 export const wordings: Readonly<Record<PresetName, WordingPolicy>> = {
@@ -57,7 +58,7 @@ export const wordings: Readonly<Record<PresetName, WordingPolicy>> = {
     checkExitLine: 'Guardrail exited with code {code} ({seconds})',
     showFailAction: true,
   },
-  architect: OURS,
+  architect: { ...OURS, showStopReason: true },
   swarm: {
     ...OURS,
     iterationLimitLine: 'loop complete after {iterations} iterations',

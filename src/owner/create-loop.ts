@@ -16,6 +16,7 @@ import type { Policy } from '../loop/policy.ts';
 import { gitIn } from '../scm/git.ts';
 import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../scm/start.ts';
 import { userGit } from '../scm/user-git.ts';
+import { linkProgress, unlinkProgress } from '../store/aliases.ts';
 import { takePlace, termsOfChild } from '../store/child-limits.ts';
 import { withdrawChild } from '../store/children.ts';
 import { forget } from '../store/kept-environment.ts';
@@ -176,6 +177,10 @@ async function writeLoop(
   await rememberPlan({ spec, folder, env }, policy);
   moveStaleMarkers(folder.desk, policy, [workspace, treeOf(spec)]);
   if (policy.taskFolder) keepTask(folder.desk, spec.prompt);
+  if (policy.progressLink) {
+    undo.push(() => unlinkProgress(folder.desk));
+    linkProgress(folder.desk);
+  }
   notes.push(...notesOnOthers(spec, policy));
   // The record of the start is taken after the set-up: what a set-up leaves behind is not the loop's work.
   const recorded = wantsSetUp(spec, policy)

@@ -24,6 +24,7 @@ import { endStep } from '../recovery/recovery.ts';
 import { makeRequestFolder } from '../sandbox/loop-sandbox.ts';
 import { endCheckpoints } from '../scm/end-checkpoints.ts';
 import { Packing } from '../scm/packing.ts';
+import { linkProgress } from '../store/aliases.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { dismiss } from '../store/background.ts';
 import { announceChild } from '../store/children.ts';
@@ -264,6 +265,7 @@ export class OwnedLoop {
     prepareFolder(spec.workspace);
     relockDesk(folder.desk);
     if (this.state.policy.taskFolder) keepTask(folder.desk, spec.prompt);
+    if (this.state.policy.progressLink) linkProgress(folder.desk);
     if (run !== undefined) onDesk(folder.desk, folder.desk.run(run), () => {});
   }
 

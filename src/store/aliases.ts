@@ -1,17 +1,46 @@
 /**
- * Aliases: symbolic links in `.ralph/`, under the names that document 001 gives to a loop's files. People and prompts use
- * them. Ralph itself never reads through an alias, because another loop may have taken its name.
+ * Aliases: symbolic links under the names that documents give to a loop's files, in `.ralph/` for document 001 and in
+ * `.architect/` for document 002. People and prompts use them. Ralph itself never reads through an alias, because another
+ * loop may have taken its name.
  */
-import { readdirSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
+import { below } from '../files/below.ts';
+import { createFile } from '../files/replace-file.ts';
 import { inRalphFolder } from './ralph-folder.ts';
 import { findFolder, liveOwner } from './read-loop.ts';
+import type { Desk } from './store.ts';
 
 /** Links `.ralph/<alias>` to a file on the desk of a loop. Returns false if a file or a running loop has the name. */
 export function linkAlias(workspace: string, alias: string, target: string): boolean {
-  const linked = linkText(workspace, target);
+  return linkIn('.ralph', workspace, alias, target);
+}
+
+/** Links `.architect/ralph-progress.md`, document 002's name, to the progress file of a loop; git ignores the link. */
+export function linkProgress({ workspace, progressFile }: Desk): void {
+  if (!linkIn(ARCHITECT, workspace, PROGRESS, progressFile)) return;
+  below(workspace, [ARCHITECT], { make: true }, (folder) => {
+    // A file that the user wrote stays.
+    createFile(join(folder, '.gitignore'), `/.gitignore\n/${PROGRESS}\n`);
+  });
+}
+
+const ARCHITECT = '.architect';
+const PROGRESS = 'ralph-progress.md';
+
+/** Removes the alias of a progress file if it still links to it. */
+export function unlinkProgress({ workspace, progressFile }: Desk): void {
+  if (!existsSync(join(workspace, ARCHITECT))) return;
+  below(workspace, [ARCHITECT], { make: false }, (folder) => {
+    const link = join(folder, PROGRESS);
+    if (targetOf(link) === linkText(ARCHITECT, workspace, progressFile)) unlinkSync(link);
+  });
+}
+
+function linkIn(place: string, workspace: string, alias: string, target: string): boolean {
+  const linked = linkText(place, workspace, target);
   try {
-    return inRalphFolder(workspace, (folder) => {
+    return below(workspace, [place], { make: true }, (folder) => {
       const link = join(folder, alias);
       const taken = targetOf(link);
       if (taken === linked) return true;
@@ -28,8 +57,8 @@ export function linkAlias(workspace: string, alias: string, target: string): boo
 
 /** Whether an alias belongs to another loop that is running. */
 function isUsed(workspace: string, taken: string, linked: string): boolean {
-  const [, name = ''] = taken.split('/');
-  if (linked.startsWith(`loops/${name}/`)) return false;
+  const [own = '', name = ''] = /^.*?\bloops\/([^/]+)\//.exec(taken) ?? [];
+  if (own === '' || linked.startsWith(own)) return false;
   const folder = findFolder(workspace, name);
   return folder !== null && liveOwner(folder) !== null;
 }
@@ -38,7 +67,7 @@ function isUsed(workspace: string, taken: string, linked: string): boolean {
 export function unlinkAlias(workspace: string, alias: string, target: string): void {
   inRalphFolder(workspace, (folder) => {
     const link = join(folder, alias);
-    if (targetOf(link) === linkText(workspace, target)) unlinkSync(link);
+    if (targetOf(link) === linkText('.ralph', workspace, target)) unlinkSync(link);
   });
 }
 
@@ -54,7 +83,7 @@ export function unlinkAliases(workspace: string, loop: string): void {
 /** The path of a file for a prompt, relative to the workspace: its alias if that links to it, else its own path. */
 export function aliasOrPath(workspace: string, alias: string, target: string): string {
   const link = join(workspace, '.ralph', alias);
-  return relative(workspace, targetOf(link) === linkText(workspace, target) ? link : target);
+  return relative(workspace, targetOf(link) === linkText('.ralph', workspace, target) ? link : target);
 }
 
 /** For example `guardrail_007_make_test.log`: the log of a check in iteration 7. */
@@ -67,8 +96,8 @@ export function promptAlias(run: string): string {
   return `prompt_${(run.split('.')[0] ?? '').padStart(3, '0')}.txt`;
 }
 
-function linkText(workspace: string, target: string): string {
-  return relative(join(workspace, '.ralph'), target);
+function linkText(place: string, workspace: string, target: string): string {
+  return relative(join(workspace, place), target);
 }
 
 function targetOf(link: string): string | null {

@@ -9,7 +9,7 @@ import type { ChangedEvidence, ChildLoss, Tokens } from '../loop/event.ts';
 import type { StrayProcess } from '../loop/receipt.ts';
 import { isWatching } from '../loop/evidence.ts';
 import { failureText } from '../loop/failure.ts';
-import { explain, restOf, type Outcome } from '../loop/outcome.ts';
+import { explain, restOf, stopReason, type Outcome } from '../loop/outcome.ts';
 import type { LimitChange } from '../loop/limit-changes.ts';
 import type { PlanReport } from '../loop/plan.ts';
 import type { LoopReport } from '../loop/report.ts';
@@ -25,6 +25,8 @@ export interface EndRecord {
   readonly outcome: Outcome | null;
   readonly status: Outcome['type'] | 'paused' | 'unfinished';
   readonly reason: string;
+  /** Document 002's stop reason, or the type of the outcome; absent in a preset that does not show it. */
+  readonly stop_reason?: string;
   readonly exitCode: number;
   readonly iterations: number;
   readonly iterationLimit: number | null;
@@ -130,6 +132,9 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     outcome,
     status,
     reason: reason(state),
+    ...(policy.wording.showStopReason && outcome !== null
+      ? { stop_reason: stopReason(outcome) ?? outcome.type }
+      : {}),
     exitCode:
       policy.exitCodes[outcome === null ? (status === 'paused' ? 'paused' : 'fatal') : restOf(outcome)],
     iterations: state.iteration,

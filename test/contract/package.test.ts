@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import * as architect from '../../src/architect.ts';
 import * as core from '../../src/core.ts';
 import * as hook from '../../src/hook.ts';
 import * as library from '../../src/index.ts';
@@ -22,6 +23,18 @@ describe('the exports', () => {
       'runLoop',
     ]);
     for (const name of Object.keys(library)) expect(text('docs/library.md')).toContain(name);
+  });
+
+  it('S3.40 S3.41 S3.42 S3.43 of ralph-loop/architect are the names of document 002', () => {
+    expect(Object.keys(architect).toSorted()).toEqual(['RalphLoop', 'UserError']);
+    expect(architect.RalphLoop).toBe(library.ArchitectLoop);
+    const result: architect.RalphLoopResult | null = null;
+    const iteration: architect.LoopIteration | null = result;
+    const config: architect.RalphConfig = { task: 'x', checks: ['true'] };
+    expect([iteration, new architect.RalphLoop(config, () => ({ run: async () => '' })).config]).toEqual([
+      null,
+      expect.objectContaining({ completionTag: 'COMPLETE', maxIterations: 25, agent: 'build' }),
+    ]);
   });
 
   it('of ralph-loop/core are what a driver needs', () => {

@@ -21,7 +21,7 @@ function page(): string {
     '',
     'A preset is a fixed set of policy values: data, not code. Options and settings override single values. Values that',
     'differ from the default preset are **bold**; `–` means none. With checks, `completion.until` defaults to `both`, or to',
-    '`checks` if the preset has no detector.',
+    '`checks` if the preset has no detector. `ralph loop` is the preset `architect` with `checks.baseline` true by default.',
     '',
     ...Object.entries(presets).map(([name, { summary }]) => `- \`${name}\`: ${summary}`),
     '',

@@ -66,6 +66,11 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
   const requires = `const { runLoop } = require('ralph-loop');\nconst { presets } = require('ralph-loop/core');`;
   expect(program('use.mjs', `${imports}\n${use}`)).toBe('done 1 6\n');
   expect(program('use.cjs', `${requires}\n${use}`)).toBe('done 1 6\n');
+  const named = `import { RalphLoop } from 'ralph-loop/architect';
+const config = { task: 'x', checks: ['true'], maxIterations: 2 };
+const { success, stopReason } = await new RalphLoop(config, () => ({ run: async () => 'COMPLETE' })).run();
+console.log(success, stopReason);`;
+  expect(program('architect.mjs', named)).toBe('true all_checks_passed\n');
   const session = `const messages = [];
 const showToast = ({ title }) => console.log(title);
 const hook = createRalphLoopHook({ getMessages: async () => [...messages], showToast });

@@ -1,5 +1,8 @@
+import { lstatSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openLoadedStage } from './stage.ts';
+import { openLoadedStage, waitFor } from './stage.ts';
+
+const isTaken = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 const architect = ['-p', 'build it', '--preset', 'architect'];
 const complete = 'echo COMPLETE';
@@ -111,6 +114,67 @@ describe('the architect preset', () => {
     expect([stage.hasPlanFile('checked-1'), stage.hasPlanFile('checked-2')]).toEqual([false, true]);
     expect(stage.given(2, 'stdin')).toContain('## Execution Error\n\n```\nagent exited with code 9\n```');
     expect(stage.read('.ralph/loops/it/progress.md')).toMatch(/^## Iteration 1 — FAIL$/m);
+  });
+
+  it('S3.33 names its stop reason in the final report and with --json', async () => {
+    const stage = openLoadedStage();
+    stage.plans('default', complete);
+    const reason = async (...args: readonly string[]): Promise<unknown> => {
+      const { stdout, stderr } = await stage.run(...architect, '--json', '--fresh', ...args);
+      const reported = /"stop_reason":"(\w+)"/.exec(stdout)?.[1];
+      expect(stderr).toContain(`\n  stop_reason ${reported}\n`);
+      return reported;
+    };
+    expect(await reason('--check', 'true')).toBe('all_checks_passed');
+    expect(await reason('--check', 'false', '-m', '1')).toBe('max_iterations');
+    const looped = ['loop', 'x', '--name', 'l', '--json', '--check', 'false', '-m', '1'];
+    const { stdout } = await stage.ralph(...looped, '--', stage.agent).ended;
+    expect(JSON.parse(stdout)).toMatchObject({ stop_reason: 'max_iterations' });
+    const other = await stage.run('-p', 'x', '--json', '-m', '1', '--fresh');
+    expect(`${other.stdout}${other.stderr}`).not.toContain('stop_reason');
+  });
+
+  it('S3.27 has its progress file as .architect/ralph-progress.md, which git ignores', async () => {
+    const stage = openLoadedStage();
+    const link = '.architect/ralph-progress.md';
+    const seen = `cat ${link} >"$FAKE_PLAN/seen-$RALPH_ITERATION"; test "$RALPH_ITERATION" = 2`;
+    stage.plans('default', complete);
+    await stage.run(...architect, '--check', seen);
+    expect(stage.read(link)).toMatch(/^## Iteration 1 — FAIL$[^]*^## Iteration 2 — PASS$/m);
+    expect(stage.read(link)).toBe(stage.read('.ralph/loops/it/progress.md'));
+    expect(readFileSync(`${stage.plan}/seen-2`, 'utf8')).toMatch(/^## Iteration 1 — FAIL\n[^#]*$/);
+    expect(stage.git('status', '--porcelain')).toBe('');
+    expect(readFileSync(stage.path('.architect/.gitignore'), 'utf8')).toBe(
+      '/.gitignore\n/ralph-progress.md\n',
+    );
+    await stage.ralph('rm', 'it').ended;
+    expect(isTaken(stage.path(link))).toBe(false);
+  });
+
+  it('S3.27 leaves .architect/ralph-progress.md to a running loop, and a file of the user as it is', async () => {
+    const stage = openLoadedStage();
+    const link = '.architect/ralph-progress.md';
+    stage.plans(1, `${complete}; ${waitFor()}`);
+    stage.plans('default', complete);
+    const first = stage.starts(...architect, '--check', 'true');
+    await stage.waitForCall(1);
+    const second = ['run', '--name', 'other', ...architect, '--check', 'true', '--', stage.agent];
+    expect((await stage.ralph(...second).ended).code).toBe(0);
+    expect(readlinkSync(stage.path(link))).toBe('../.ralph/loops/it/progress.md');
+    stage.release();
+    await first.ended;
+    expect((await stage.ralph(...second).ended).code).toBe(0);
+    expect(readlinkSync(stage.path(link))).toBe('../.ralph/loops/other/progress.md');
+    rmSync(stage.path(link));
+    stage.write(link, 'mine');
+    expect((await stage.ralph(...second).ended).code).toBe(0);
+    expect(stage.read(link)).toBe('mine');
+    await stage.ralph('rm', 'other').ended;
+    expect(stage.read(link)).toBe('mine');
+    // Other presets have no such folder.
+    rmSync(stage.path('.architect'), { recursive: true });
+    await stage.run('-p', 'x', '--preset', 'swarm', '-m', '1', '--fresh');
+    expect(isTaken(stage.path('.architect'))).toBe(false);
   });
 
   it('S3.27 S3.28 appends an entry to progress.md for every iteration (T092)', async () => {

@@ -37,7 +37,7 @@ describe('a worktree', () => {
     // The main tree is unchanged, and git status does not show the worktree.
     expect({ status: status(stage), files: readdirSync(stage.workspace).toSorted() }).toEqual({
       status: '',
-      files: ['.architect-ralph-worktree', '.git', '.ralph', 'README.md'],
+      files: ['.architect', '.architect-ralph-worktree', '.git', '.ralph', 'README.md'],
     });
     expect(existsSync(join(inside(stage), '.ralph'))).toBe(false);
     expect(stage.git('diff', '--name-only', 'main', 'architect/ralph-loop')).toBe('half\nwork\n');
