@@ -44,6 +44,11 @@ describe('commitMessage', () => {
     expect(commitMessage(answer)).toBeNull();
   });
 
+  it('S2.66 takes only the first line without a tag, where document 001 asks for that', () => {
+    expect(commitMessage('\n\nFix parser\n\nIt read too much.\n', 'first-line')).toBe('Fix parser');
+    expect(commitMessage('<response>Fix parser\n\nWhy</response>', 'first-line')).toBe('Fix parser\n\nWhy');
+  });
+
   it('is limited in length and never cuts a character', () => {
     expect(commitMessage('😀'.repeat(5000))).toBe('😀'.repeat(1000));
     const body = commitMessage(`Fix\n\n${'😀'.repeat(500)}\n`.repeat(100))?.slice('Fix\n\n'.length) ?? '';

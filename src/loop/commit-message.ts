@@ -1,10 +1,15 @@
+import type { Policy } from './policy.ts';
+
 /**
  * The commit message in an agent's answer; null if the answer has none. The subject is the first usable line of the first
  * `<response>` tag (any case, may span lines), else of the whole answer. Blank lines, code fences and JSON are not usable;
- * control characters and escape sequences are removed. The body is the rest of the tag, or what a blank line separates from
- * the subject.
+ * control characters and escape sequences are removed. The body is the rest of the tag; without a tag what a blank line
+ * separates from the subject, or nothing.
  */
-export function commitMessage(answer: string): string | null {
+export function commitMessage(
+  answer: string,
+  untagged: Policy['commitMessage'] = 'paragraphs',
+): string | null {
   const plain = answer.replaceAll(ESCAPE_SEQUENCE, '');
   const tagged = /<response>(.*?)<\/response>/is.exec(plain)?.[1];
   const lines = (tagged ?? plain).split(/\r\n|[\n\r\u2028\u2029]/);
@@ -12,7 +17,7 @@ export function commitMessage(answer: string): string | null {
   const subject = clean(lines[at] ?? '');
   if (subject === '') return null;
   const rest = lines.slice(at + 1);
-  const hasBody = tagged !== undefined || clean(rest[0] ?? '') === '';
+  const hasBody = tagged !== undefined || (untagged === 'paragraphs' && clean(rest[0] ?? '') === '');
   const body = hasBody ? bodyOf(rest) : '';
   return body === '' ? subject : `${subject}\n\n${body}`;
 }

@@ -71,6 +71,7 @@ export const DEFAULT_POLICY: Policy = {
     continuation: null,
   },
   commit: null,
+  commitMessage: 'paragraphs',
   worktree: {
     path: '../{repository}-worktrees/{name}',
     branch: 'ralph/{name}',

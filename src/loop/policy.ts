@@ -35,6 +35,8 @@ export interface Policy {
   readonly delay: DelayPolicy;
   readonly prompt: PromptPolicy;
   readonly commit: CommitPolicy | null;
+  /** What becomes the message where the agent's answer has no tag: its first line and the paragraphs after it, or that line alone. */
+  readonly commitMessage: 'paragraphs' | 'first-line';
   /** Location, branch and set-up of the worktree, for a loop that has one. */
   readonly worktree: WorktreePolicy;
   /** Record the whole tree after every iteration. */

@@ -122,6 +122,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         ...base.prompt,
         sections: ['base', 'plan', 'failed-checks', 'evidence', 'messages', 'guidance'],
       },
+      commitMessage: 'first-line',
       wording: wordings['ralph-cli'],
     },
   },

@@ -17,6 +17,9 @@ it('runs a loop of an earlier version as a plain process, as that version did', 
   const { progressLink: ____, ...unlinked } = presets.architect.policy;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an earlier version did not have it
   expect(upgraded(unlinked as Policy).progressLink).toBe(false);
+  const { commitMessage: _____, ...committing } = presets['ralph-cli'].policy;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an earlier version did not have it
+  expect(upgraded(committing as Policy).commitMessage).toBe('paragraphs');
   const interactive: Policy = { ...presets.swarm.policy, host: 'tmux' };
   expect(upgraded(interactive)).toEqual(interactive);
 });

@@ -119,6 +119,12 @@ function withProgressLink(policy: Policy): Policy {
   return progressLink === undefined ? { ...policy, progressLink: false } : policy;
 }
 
+/** Earlier versions kept the paragraphs in every preset. */
+function withCommitMessage(policy: Policy): Policy {
+  const { commitMessage }: Partial<Policy> = policy;
+  return commitMessage === undefined ? { ...policy, commitMessage: 'paragraphs' } : policy;
+}
+
 /** In the order in which the versions brought them. */
 const STEPS: readonly ((policy: Policy) => Policy)[] = [
   withWording,
@@ -135,4 +141,5 @@ const STEPS: readonly ((policy: Policy) => Policy)[] = [
   withPlan,
   withUnchangedNotice,
   withProgressLink,
+  withCommitMessage,
 ];

@@ -307,6 +307,7 @@ const POLICY = object({
   commit: nullable(
     object({ command: words, tasks: list(words), message: oneOf(COMMIT_MESSAGES), timeoutMs: limitMs }),
   ),
+  commitMessage: oneOf(['paragraphs', 'first-line']),
   worktree: object({ path: nonBlank, branch: nonBlank, setup: list(nonBlank), setupTimeoutMs: limitMs }),
   checkpoint: flag,
   checkpointMaxFile: nullable(whole(1)),

@@ -200,5 +200,5 @@ function messageFrom(loop: ScmSpec, { iteration, message }: EffectOf<'commit'>):
   const claims = policy().completion.detectors.flatMap((one) => ('value' in one ? [one.value] : []));
   const answer = masked(answerIn(folder, message.run, agent), env);
   const rest = withoutClaims(answer, claims);
-  return rest !== answer && rest.trim() === '' ? plain() : commitMessage(rest);
+  return rest !== answer && rest.trim() === '' ? plain() : commitMessage(rest, policy().commitMessage);
 }

@@ -87,6 +87,20 @@ describe('the SCM tasks', () => {
     expect(existsSync(stage.path('owned'))).toBe(false);
   });
 
+  it('S2.66 have the first line alone in preset ralph-cli, and elsewhere the paragraphs after it too', async () => {
+    const stage = openRepository();
+    stage.plans('default', "printf 'Fix parser\\n\\nIt read one token too many.\\n'");
+    for (const [run, preset, message] of [
+      [1, 'ralph-cli', 'Fix parser\n'],
+      [3, 'default', 'Fix parser\n\nIt read one token too many.\n'],
+    ] as const) {
+      stage.plans(run, `echo ${run} >work; printf '<response>DONE</response>\\n'`);
+      // oxlint-disable-next-line no-await-in-loop -- one repository for both
+      expect((await stage.run(...ralphCli, '--preset', preset, '--fresh')).code).toBe(0);
+      expect(stage.git('log', '-1', '--format=%B').trimEnd()).toBe(message.trimEnd());
+    }
+  });
+
   it.each([
     ['gives no answer', 'true'],
     ['fails', 'echo Fix parser; exit 1'],
