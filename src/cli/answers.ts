@@ -23,7 +23,7 @@ export async function answer([command, word]: readonly string[]): Promise<number
   try {
     if (jsonFilesIn(loopsFolder()).length > 0) await (await reading()).moveOldLoops();
     if (enlisted().length > 0) await (await reading()).wakeDaemon();
-    if (command === 'ls') return await list(word === undefined ? listedWorkspace({}) : null, SOURCE);
+    if (command !== 'status') return await list(word === undefined ? listedWorkspace({}) : null, SOURCE);
     if (word === undefined) return await listHere(listedWorkspace({}), SOURCE);
     const known = rememberedStatus(workspaceWith(workspaceOf({}), word), word, programStamp());
     if (known === null) return await (await reading()).status(word, {});

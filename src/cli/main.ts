@@ -55,11 +55,13 @@ async function main(args: readonly string[]): Promise<number> {
   return runProgram(args);
 }
 
-/** Whether the arguments are plain `status`, also with a name, or plain `ls`, also with `--all`. */
+/** Whether the arguments are plain `status`, also with a name, or plain `ls` (`list`), also with `--all`. */
 function isQuestion([command, word, ...others]: readonly string[]): boolean {
   if (others.length > 0) return false;
   if (command === 'status') return word?.startsWith('-') !== true;
-  return command === 'ls' && (word === undefined || word === '-a' || word === '--all');
+  return (
+    (command === 'ls' || command === 'list') && (word === undefined || word === '-a' || word === '--all')
+  );
 }
 
 /** `hook claude stop`, as the front of the hooks calls it. */

@@ -18,6 +18,7 @@ export function viewCommands(add: Add, { done, isCalled }: Call): void {
     });
 
   add('ls', 'list the loops of the workspace')
+    .alias('list')
     .option('-a, --all', 'list the loops of all workspaces')
     .option(
       '--format <form>',

@@ -53,7 +53,7 @@ function codeFor([name]: readonly string[], code: number): number {
 /** `ralph help` with the name of a command that does not exist. */
 function wrongHelp(program: Command, [first, name]: readonly string[]): string | null {
   if (first !== 'help' || name === undefined || name.startsWith('-')) return null;
-  const known = program.commands.map((command) => command.name());
+  const known = program.commands.flatMap((command) => [command.name(), ...command.aliases()]);
   if (known.includes(name) || name === 'help') return null;
   const near = closest(name, known);
   return `unknown command '${name}'${near === null ? '; list all with: ralph --help' : ` (did you mean ${near}?)`}`;

@@ -36,7 +36,7 @@ it('the README and ralph --help list the exit codes of the default preset', () =
 });
 
 it('the README names every command', () => {
-  const commands = [...help().matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name);
+  const commands = [...help().matchAll(/^ {2}([a-z]+)[ |]/gm)].map(([, name = '']) => name);
   expect(commands).toContain('run');
   const readme = text('README.md');
   const unnamed = commands.filter((name) => !readme.includes(`\`ralph ${name}`));

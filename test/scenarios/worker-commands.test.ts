@@ -77,6 +77,18 @@ it('S4.29 S4.67 S4.70 S4.90 S4.91 S4.96 ls has formats and filters, and wait tel
   expect((await stage.ralph('wait', '--all').ended).stdout).toBe('');
 });
 
+it('list is ls', async () => {
+  const stage = openLoadedStage();
+  await stage.run(...swarm, '-m', '1');
+  for (const args of [[], ['--all'], ['--format', 'names'], ['--json'], ['--status', 'stopped']]) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the machine free
+    const [ls, list] = [await stage.ralph('ls', ...args).ended, await stage.ralph('list', ...args).ended];
+    expect({ args, ...list }).toEqual({ args, ...ls });
+    expect(list.stdout).toContain('it');
+  }
+  expect((await stage.ralph('help', 'list').ended).stdout).toContain('Usage: ralph ls|list');
+});
+
 it('S4.72 S4.80 S4.95 S4.98 kill ends a running loop, a paused one and one without an owner, and frees the name (T114)', async () => {
   const stage = openStage();
   stage.plans('default', waitFor('never'));
