@@ -210,11 +210,18 @@ function checkProgram(
   const shown = program === '' ? '""' : program;
   if (agent.call === null) {
     const remedy = remedyForWords(program) ?? 'install it or give its path';
-    throw new UserError(`agent command not found: ${shown} (${where}); ${remedy}`);
+    throw new UserError(`agent command not found: ${shown} (${where}); ${remedy}${onAliases(program)}`);
   }
   throw new UserError(
-    `${isUsersCommand ? `agent command not found: ${shown}` : `${agent.name} is not installed`} (${where}); install it with: ${agent.call.install}`,
+    `${isUsersCommand ? `agent command not found: ${shown}` : `${agent.name} is not installed`} (${where}); install it with: ${agent.call.install}${onAliases(program)}`,
   );
+}
+
+/** What to do if the word works in the user's shell nevertheless. */
+function onAliases(word: string): string {
+  return /^[\w.-]*\w[\w.-]*$/.test(word)
+    ? `\n(If ${word} is an alias or a function of your shell, write out its command line: after --, or as agent.command and agent.flags in the settings)`
+    : '';
 }
 
 /** A command with its flags in one string, as in `agent.command: "claude --model opus"`; null for a single word. */

@@ -92,6 +92,19 @@ describe('an agent command with its flags in one text', () => {
   });
 });
 
+it('S2.106 an agent command that may be an alias of the shell gets a hint at its command line', async () => {
+  const stage = openLoadedStage();
+  const hint = (word: string): string =>
+    `\n(If ${word} is an alias or a function of your shell, write out its command line: after --, or as agent.command and agent.flags in the settings)\n`;
+  stage.settings({ agent: { command: 'my-claude' } });
+  expect((await stage.ralph('run', '-p', 'x').ended).stderr).toContain(hint('my-claude'));
+  stage.env['PATH'] = '/nowhere';
+  const known = await stage.ralph('run', '-p', 'x', '--agent', 'qwen').ended;
+  expect(known.stderr).toContain(`@qwen-code/qwen-code${hint('qwen')}`);
+  const path = await stage.ralph('run', '-p', 'x', '--', './my-claude').ended;
+  expect(path.stderr).not.toContain('alias');
+});
+
 describe('a check without quotes', () => {
   it.each([
     ['a word that would be the task', ['run', '--check', 'npm', 'test'], 'npm test'],
