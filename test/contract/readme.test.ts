@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { EXIT_CODES } from '../../src/loop/outcome.ts';
+import { presets } from '../../src/loop/presets.ts';
 
 const root = new URL('../../', import.meta.url);
 const text = (page: string) => readFileSync(new URL(page, root), 'utf8');
@@ -33,6 +34,16 @@ it('the README and ralph --help list the exit codes of the default preset', () =
   expect([...section.matchAll(/^\| (\d+) /gm)].map(([, code]) => Number(code))).toEqual(codes);
   const [, listed = ''] = /Exit codes: ([^]*)$/.exec(help()) ?? [];
   expect([...listed.matchAll(/(?:^|, *\s*)(\d+) /g)].map(([, code]) => Number(code))).toEqual(codes);
+});
+
+it('the README has a row for people who come from each document, with its preset', () => {
+  const section = /^## Coming from …\n([^]*?)^## /m.exec(text('README.md'))?.[1] ?? '';
+  const rows = [...section.matchAll(/^\| [\w-]+ \(document (\d+)\) +\| `([\w-]+)`: .*\|.*\| \[docs\//gm)];
+  const documented = Object.entries(presets).flatMap(([name, { summary }]) => {
+    const [, document] = /^document (\d+): /.exec(summary) ?? [];
+    return document === undefined ? [] : [[document, name]];
+  });
+  expect(rows.map(([, document, preset]) => [document, preset])).toEqual(documented);
 });
 
 it('the README names every command', () => {
