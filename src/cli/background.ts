@@ -62,6 +62,7 @@ export async function followInBackground(
   const view = new Console(spec, options, mask);
   owned?.(view);
   const end = await followLoop(folder, view);
+  if (end.status === 'paused') view.status('paused, exiting loop');
   const code = await finish(view, end, spec, options);
   ended?.({ folder, spec, mask, end: () => end });
   return code;

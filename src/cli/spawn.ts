@@ -41,8 +41,9 @@ export async function spawn(
   command: readonly string[],
 ): Promise<number> {
   const { name, branch, worktreeDir } = options;
-  if (name === undefined) throw new UserError('--name is required: ralph spawn --name NAME …');
+  // First, as in the document, whose example of a missing prompt file has no name.
   const given = promptOf(task, options);
+  if (name === undefined) throw new UserError('--name is required: ralph spawn --name NAME …');
   const limit = options.maxIterations ?? options.maximumIterations;
   if (limit === undefined)
     throw new UserError(
