@@ -37,6 +37,14 @@ export interface OwnLog {
   readonly flag: string;
 }
 
+export interface DocumentedCall {
+  /** The flags of the table. */
+  readonly flags: readonly string[];
+  /** What a program that has dropped these flags gets instead: flags that give it the same permissions. */
+  readonly substitutes?: readonly string[];
+  readonly promptVia: PromptVia;
+}
+
 export interface AgentCall {
   /** The name of its program. */
   readonly command: string;
@@ -49,8 +57,8 @@ export interface AgentCall {
   readonly permissions: RegExp;
   /** Environment variables that it needs for that, for example as root. */
   readonly env: (uid: number) => Readonly<Record<string, string>>;
-  /** The call in document 001: the flags of its table, and how it passes the prompt. Null if it is not in the table. */
-  readonly documented: { readonly flags: readonly string[]; readonly promptVia: PromptVia } | null;
+  /** The call in document 001; null if the agent is not in its table. */
+  readonly documented: DocumentedCall | null;
   /** The flags that select a model; null if it has none. */
   readonly model: ((model: string) => readonly string[]) | null;
   /** What the adapter adds to the command line itself; it is removed from the user's flags. */

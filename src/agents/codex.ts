@@ -23,7 +23,11 @@ export const codex: Agent = {
     permissions:
       /^(?:-[asp](?!-)|--(?:ask-for-approval|sandbox|profile|approve-for-me|full-auto|yolo|dangerously-bypass-approvals))|^(?:-c|--config=)?(?:sandbox|approval|permissions|default_permissions)/,
     env: () => ({}),
-    documented: { flags: ['--full-auto'], promptVia: 'file' },
+    documented: {
+      flags: ['--full-auto'],
+      substitutes: ['--sandbox', 'workspace-write', '--skip-git-repo-check'],
+      promptVia: 'file',
+    },
     model: (model) => ['--model', model],
     own: { commands: ['exec', 'e'], flags: ['--json', '-'], format: null },
     promptVia: 'stdin',

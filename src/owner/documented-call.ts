@@ -3,7 +3,7 @@ import type { Agent, PromptVia } from '../agents/agent.ts';
 import { findCommand } from '../process/command.ts';
 import { exec } from '../process/exec.ts';
 
-/** The flags of the table; those of the adapter if the program no longer supports them; null if it is not in the table. */
+/** The flags of the table, or their substitutes if the program no longer supports them; null if it is not in the table. */
 export async function documentedFlags(
   agent: Agent,
   program: string,
@@ -12,9 +12,9 @@ export async function documentedFlags(
 ): Promise<readonly string[] | null> {
   const { call } = agent;
   if (call === null || call.documented === null) return null;
-  const { flags } = call.documented;
+  const { flags, substitutes } = call.documented;
   const found = findCommand(program, env['PATH'] ?? '', cwd);
-  if (flags.length === 0 || found.found !== 'executable') return flags;
+  if (substitutes === undefined || found.found !== 'executable') return flags;
   const [command] = call.own.commands;
   const help = await exec([found.path, ...(command === undefined ? [] : [command]), '--help'], {
     cwd,
@@ -24,7 +24,7 @@ export async function documentedFlags(
   const text = `${help?.stdout.toString('utf8') ?? ''}${help?.stderr ?? ''}`;
   // Only a help text proves that a flag is missing.
   const isDropped = /\busage\b/i.test(text) && flags.some((flag) => !text.includes(flag));
-  return isDropped ? call.autonomous : flags;
+  return isDropped ? substitutes : flags;
 }
 
 /** How the agent gets its prompt: a custom command gets it as the last argument. */

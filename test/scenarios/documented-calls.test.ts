@@ -86,7 +86,7 @@ describe('the agent call', () => {
     expect(existsSync(answer)).toBe(false);
   });
 
-  it('S2.36 of codex omits --full-auto if the program does not support it', async () => {
+  it('S2.36 of codex has --sandbox workspace-write if the program does not support --full-auto', async () => {
     const stage = openLoadedStage();
     const codex = stage.installs('codex');
     stage.write(
@@ -99,7 +99,7 @@ describe('the agent call', () => {
     await stage.shell('chmod +x bin/codex').ended;
     await run(stage, 'codex', 'work');
     expect(stage.given(1, 'argv')).toBe(
-      'e\n--json\n--dangerously-bypass-approvals-and-sandbox\n--skip-git-repo-check\n--model\nopus\n.ralph/prompt_001.txt\n',
+      'e\n--json\n--sandbox\nworkspace-write\n--skip-git-repo-check\n--model\nopus\n.ralph/prompt_001.txt\n',
     );
   });
 
