@@ -226,7 +226,9 @@ const SETTINGS: z.ZodType<Settings> = object({
     ),
   outputTruncateChars: positive
     .optional()
-    .describe("Maximum number of characters of a failed check's output in the prompt."),
+    .describe(
+      "Maximum number of characters of a failed check's output in the prompt. Its log below `.ralph/` has all of it, up to 64 MiB.",
+    ),
   includeIterationCountInPrompt: yesOrNo
     .optional()
     .describe('Start every prompt with `Iteration X of Y, Z remaining.`'),

@@ -1,4 +1,5 @@
 import {
+  appendFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -9,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,11 +45,29 @@ describe('a desk', () => {
 
   it('S1.62 keeps the copy of a log as private as the log, also of a long one', () => {
     const folder = new LoopFolder({ id: 'it-12345678', name: 'it', workspace: desk.workspace }, outside);
-    for (const bytes of [10, 2 ** 20 + 1]) {
+    for (const bytes of [10, 101]) {
       const log = join(outside, 'stdout.log');
       writeFileSync(log, Buffer.alloc(bytes, 'x'), { mode: 0o600 });
-      copyToDesk(folder, log, desk.stdout('1.1'));
+      copyToDesk(folder, log, desk.stdout('1.1'), 100);
       expect(statSync(desk.stdout('1.1')).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it('S2.57 has all of a log up to 64 MiB, and the end of a longer one, which says how much it is', () => {
+    const folder = new LoopFolder({ id: 'it-12345678', name: 'it', workspace: desk.workspace }, outside);
+    const log = join(outside, 'check.log');
+    const most = 64 * 2 ** 20;
+    for (const more of [0, 5]) {
+      writeFileSync(log, 'start');
+      truncateSync(log, most + more - 4);
+      appendFileSync(log, 'end\n');
+      copyToDesk(folder, log, desk.stdout('1.1'));
+      const copy = readFileSync(desk.stdout('1.1'));
+      expect(copy.subarray(-4).toString()).toBe('end\n');
+      const note = `[the last ${most} of ${most + 5} bytes, since a copy has at most that many; the complete log, out of reach of a sandbox, is ${log}]\n`;
+      const head = more === 0 ? 'start' : `${note}\0`;
+      expect(copy.subarray(0, head.length).toString()).toBe(head);
+      expect(copy.length).toBe(more === 0 ? most : most + note.length);
     }
   });
 

@@ -115,32 +115,48 @@ export function removeDesk({ workspace, parts, path }: Desk): void {
   );
 }
 
-/** Copies a log from the state to the desk, where its user and agents read it; only the end of a very long one. */
-export function copyToDesk(folder: LoopFolder, log: string, copy: string = folder.copyOnDesk(log)): void {
+/** Copies a log from the state to the desk, where its user and agents read it; only the end of one that is longer than `most`. */
+export function copyToDesk(
+  folder: LoopFolder,
+  log: string,
+  copy: string = folder.copyOnDesk(log),
+  most: number = MAX_COPY_BYTES,
+): void {
   onDesk(folder.desk, dirname(copy), (place) => {
     const target = join(place, basename(copy));
     rmSync(target, { recursive: true, force: true });
-    copyEnd(log, target);
+    copyEnd(log, target, most);
   });
 }
 
-function copyEnd(from: string, to: string): void {
+function copyEnd(from: string, to: string, most: number): void {
   const source = openRegular(from, 'read');
   try {
     const { size } = fstatSync(source);
-    if (size <= MAX_COPY_BYTES) {
-      // Exclusively: an agent may put a link there meanwhile.
-      copyFileSync(from, to, constants.COPYFILE_EXCL);
+    if (size <= most) {
+      // Exclusively: an agent may put a link there meanwhile. Some file systems can share the blocks of both.
+      copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
       return;
     }
     const target = openRegular(to, 'create');
-    writeSync(target, `[the last ${MAX_COPY_BYTES} of ${size} bytes; all of it is in ${from}]\n`);
-    writeSync(target, readAll(source, MAX_COPY_BYTES, size - MAX_COPY_BYTES));
-    closeSync(target);
+    try {
+      writeSync(target, `${cutNote(most, size, from)}\n`);
+      for (let at = size - most; at < size; at += PIECE_BYTES)
+        writeSync(target, readAll(source, Math.min(PIECE_BYTES, size - at), at));
+    } finally {
+      closeSync(target);
+    }
   } finally {
     closeSync(source);
   }
 }
 
-/** A longer log is of no use to a reader, and would be written twice. */
-const MAX_COPY_BYTES = 1024 * 1024;
+/** The first line of a copy that has only the end. An agent in a sandbox cannot read the state. */
+function cutNote(most: number, size: number, log: string): string {
+  return `[the last ${most} of ${size} bytes, since a copy has at most that many; the complete log, out of reach of a sandbox, is ${log}]`;
+}
+
+/** What a check prints fits, unless it is a flood: that would be written twice, and fill the disk. */
+const MAX_COPY_BYTES = 64 * 1024 * 1024;
+/** So that no copy is in memory as a whole. */
+const PIECE_BYTES = 1024 * 1024;
