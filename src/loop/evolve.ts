@@ -296,9 +296,12 @@ function feedbackOf(state: LoopState, run: Run): Feedback {
   const { evidence: before } = feedback;
   const evidence = turn.evidence === null ? before : evidenceFeedback(turn.evidence, turn.restoration);
   const failed = turn.checksStarted ? failedAmong(policy.checks.commands, turn.checks) : feedback.failed;
+  const error = run.ended === null ? null : failureText(run.ended.ending, run.ended.as);
   return {
     failed,
-    error: run.ended === null ? null : failureText(run.ended.ending, run.ended.as),
+    failedIn: turn.checksStarted ? turn.iteration : feedback.failedIn,
+    error,
+    errorOf: error === null ? null : run.id,
     ...(missed === null ? {} : { missed }),
     ...(turn.claim?.verdict === 'rejected' && failed.length > 0 ? { rejected: true } : {}),
     ...(evidence === null || evidence === undefined ? {} : { evidence }),
@@ -383,7 +386,7 @@ export const INITIAL: LoopState = {
   charges: NO_CHARGES,
   session: null,
   progress: NO_PROGRESS,
-  feedback: { failed: [], error: null },
+  feedback: { failed: [], failedIn: 0, error: null, errorOf: null },
   control: { paused: false, stop: null, guidance: [], seen: [], signals: 0 },
   children: [],
   endedChildren: [],

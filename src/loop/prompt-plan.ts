@@ -34,6 +34,9 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
     log: result.log,
     excerpt: policy.checks.excerpt,
   }));
+  const { failedIn } = feedback;
+  // A failed run is not checked, so the failures may be older.
+  const older = failedIn === iteration - 1 ? {} : { from: failedIn };
 
   switch (name) {
     case 'base':
@@ -56,9 +59,11 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
         : [{ kind: 'how-to-claim', ...ways, checks, missed: feedback.missed ?? null }];
     }
     case 'failed-checks':
-      return failed.map((check) => ({ kind: 'failed-check', ...check }));
+      return failed.map((check) => ({ kind: 'failed-check', ...check, ...older }));
     case 'check-errors':
-      return failed.length === 0 ? [] : [{ kind: 'check-errors', isBaseline: iteration === 1, failed }];
+      return failed.length === 0
+        ? []
+        : [{ kind: 'check-errors', isBaseline: iteration === 1 || failedIn === 0, failed, ...older }];
     case 'evidence': {
       const { evidence } = feedback;
       if (evidence === undefined || start === null) return [];
@@ -66,7 +71,9 @@ function sections(name: SectionName, state: LoopState, run: Run | null): readonl
       return [{ kind: 'evidence', feedback: evidence, tree: start.tree, rejects }];
     }
     case 'execution-error':
-      return feedback.error === null ? [] : [{ kind: 'execution-error', message: feedback.error }];
+      return feedback.error === null
+        ? []
+        : [{ kind: 'execution-error', message: feedback.error, run: feedback.errorOf }];
     case 'diff':
       return iteration < 2 ? [] : [{ kind: 'diff', excerpt: policy.prompt.diff }];
     case 'guidance': {

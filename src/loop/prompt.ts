@@ -46,13 +46,14 @@ export type Section =
   | ({
       readonly kind: 'failed-check';
       readonly action: FailAction;
-    } & FailedOutput)
+    } & FailedOutput &
+      Older)
   /** All failed checks under one heading; the baseline has its own heading. */
-  | {
+  | ({
       readonly kind: 'check-errors';
       readonly isBaseline: boolean;
       readonly failed: readonly FailedOutput[];
-    }
+    } & Older)
   /** Files that the evidence rests on and that earlier runs changed. */
   | {
       readonly kind: 'evidence';
@@ -60,8 +61,8 @@ export type Section =
       readonly tree: string;
       readonly rejects: boolean;
     }
-  /** Why the last run failed. */
-  | { readonly kind: 'execution-error'; readonly message: string }
+  /** Why the last run failed; what that run printed on stderr follows, if the run is known. */
+  | { readonly kind: 'execution-error'; readonly message: string; readonly run: string | null }
   /** Changes since the loop began. */
   | { readonly kind: 'diff'; readonly excerpt: Excerpt }
   /** The content of the progress file. */
@@ -101,6 +102,11 @@ export interface ClaimWays {
   readonly marker: string | null;
 }
 
+/** The iteration whose checks failed, 0 before the first one; absent if it is the previous one. */
+interface Older {
+  readonly from?: number;
+}
+
 interface FailedOutput {
   readonly index: number;
   readonly command: string;
@@ -122,6 +128,8 @@ export interface PromptInputs {
   readonly messages: string;
   /** By index of the check; where `failures` are wanted, the driver has chosen them. */
   readonly checkOutput: Readonly<Record<number, string>>;
+  /** The end of what the failed run printed on stderr. */
+  readonly stderr?: string;
   /** The path of a check's log that the agent is shown, where it is not the log's own. */
   readonly checkLog?: Readonly<Record<number, string>>;
   readonly preamble?: PreambleInputs;
@@ -147,17 +155,14 @@ function apply(section: Section, text: string, inputs: PromptInputs): string {
     case 'check-errors': {
       const errors = section.failed.map((failed) => {
         const hint = failed.hint === null ? '' : `Hint: ${failed.hint}\n`;
-        return `### ${failed.command}\n${hint}${fenced('', outputOf(failed, inputs))}`;
+        return `### ${failed.command}\n${hint}${errorOf(failed, inputs)}`;
       });
-      const heading = section.isBaseline
-        ? '## Checks That Fail Already'
-        : '## Errors from Previous Iteration';
-      return append(text, [heading, ...errors].join('\n\n'));
+      return append(text, [checkErrorsHeading(section), ...errors].join('\n\n'));
     }
     case 'evidence':
       return append(text, evidenceSection(section.feedback, section.tree, section.rejects));
     case 'execution-error':
-      return append(text, `## Execution Error\n\n${fenced('', excerpt(section.message, EXECUTION_ERROR))}`);
+      return append(text, executionError(section, inputs));
     case 'diff':
       if (inputs.diff.trim() === '') return text;
       return append(
@@ -192,7 +197,20 @@ function apply(section: Section, text: string, inputs: PromptInputs): string {
 const MESSAGES =
   'New messages on the message bus of this task, from people and agents. `ralph bus read` prints earlier ones too.';
 
+function executionError(
+  { message }: Extract<Section, { kind: 'execution-error' }>,
+  { stderr = '' }: PromptInputs,
+): string {
+  const heading = `## Execution Error\n\n${fenced('', excerpt(message, EXECUTION_ERROR))}`;
+  const printed = stderr.trim();
+  // The message of many agents is their last line on stderr.
+  return printed === '' || message.includes(printed)
+    ? heading
+    : `${heading}\n\nThe end of what the agent printed on stderr:\n\n${fenced('', excerpt(printed, STDERR))}`;
+}
+
 const EXECUTION_ERROR: Excerpt = { side: 'head', chars: 1000, marker: '' };
+export const STDERR: Excerpt = { side: 'tail', chars: 2000, marker: '' };
 
 function append(text: string, part: string): string {
   return text === '' ? part : `${text}\n\n${part}`;
@@ -213,17 +231,39 @@ function place(action: FailAction, text: string, part: string): string {
   }
 }
 
+function checkErrorsHeading({ isBaseline, from }: Extract<Section, { kind: 'check-errors' }>): string {
+  if (isBaseline) return `## Checks That Fail Already${from === undefined ? '' : `\n\n${NOT_RUN_SINCE}`}`;
+  return from === undefined
+    ? '## Errors from Previous Iteration'
+    : `## Errors from Iteration ${from}\n\n${NOT_RUN_SINCE}`;
+}
+
+const NOT_RUN_SINCE = 'The checks have not run since then.';
+
+/** The output of a failed check; of one that printed nothing, how it failed. */
+function errorOf(failed: FailedOutput, inputs: PromptInputs): string {
+  const output = outputOf(failed, inputs);
+  if (output.trim() !== '') return fenced('', output);
+  const how = failed.code === null ? howEnded(failed) : `it failed with exit code ${failed.code}`;
+  return `It printed nothing: ${how}.`;
+}
+
 function failedCheck(section: Extract<Section, { kind: 'failed-check' }>, inputs: PromptInputs): string {
-  const { index, command, code, hint, log } = section;
+  const { index, command, code, hint, log, from } = section;
   return [
     code === null
       ? `Guardrail "${command}" failed: ${howEnded(section)}.`
       : `Guardrail "${command}" failed with exit code ${code}.`,
+    ...(from === undefined ? [] : [fromText(from)]),
     ...(hint === null ? [] : [`Hint: ${hint}`]),
     `Output file: ${inputs.checkLog?.[index] ?? log}`,
     'Output (truncated):',
     outputOf(section, inputs),
   ].join('\n');
+}
+
+function fromText(iteration: number): string {
+  return `This is from ${iteration === 0 ? 'before the first iteration' : `iteration ${iteration}`}. ${NOT_RUN_SINCE}`;
 }
 
 function howEnded({ timedOut, flooded }: FailedOutput): string {

@@ -189,7 +189,11 @@ export interface Progress {
 /** What the next prompt tells the agent about the last iteration. */
 export interface Feedback {
   readonly failed: readonly FailedCheck[];
+  /** The iteration that `failed` is from; 0 is before the first one. */
+  readonly failedIn: number;
   readonly error: string | null;
+  /** The run that failed with `error`. */
+  readonly errorOf: string | null;
   /** Absent if there was none. */
   readonly missed?: NearMiss;
   /** Whether checks have contradicted a claim of the last run; absent if not. */

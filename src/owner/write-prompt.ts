@@ -1,4 +1,5 @@
-import { basename, dirname, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { PRIVATE_FILE, PRIVATE_FOLDER, UnusableFile } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
@@ -6,11 +7,12 @@ import { sha256 } from '../files/sha256.ts';
 import { agentNamed } from '../agents/agents.ts';
 import type { EffectOf, WrittenPrompt } from '../engine/ports.ts';
 import type { Policy } from '../loop/policy.ts';
-import { renderPrompt, type PromptInputs, type PromptPlan } from '../loop/prompt.ts';
+import { renderPrompt, STDERR, type PromptInputs, type PromptPlan } from '../loop/prompt.ts';
 import type { PreambleInputs } from '../loop/preamble.ts';
 import { diffForPrompt } from '../scm/checkpoints.ts';
 import { checkAlias, aliasOrPath } from '../store/aliases.ts';
 import { readOutput } from '../store/check-output.ts';
+import { readExcerpt } from '../store/excerpts.ts';
 import { hideKeys, masked } from '../store/secrets.ts';
 import { putOnDesk } from '../store/desk.ts';
 import { runVariables, type StartedLoop } from '../store/run-environment.ts';
@@ -106,6 +108,7 @@ async function gather(
       ? Object.fromEntries(failed.map(({ index, log }) => [index, shownLog(spec.workspace, log)]))
       : {};
   const diff = plan.sections.find((section) => section.kind === 'diff');
+  const failedRun = plan.sections.find((section) => section.kind === 'execution-error')?.run ?? null;
   const progress = has('progress') ? masked(readProgress(), env) : '';
   return {
     base: base.text,
@@ -115,8 +118,17 @@ async function gather(
     messages,
     checkOutput,
     checkLog,
+    ...(failedRun === null ? {} : { stderr: stderrOf(loop, failedRun) }),
     ...(has('preamble') ? { preamble: preambleOf(loop, run) } : {}),
   };
+}
+
+/** The end of what a run printed on stderr, without the log that Ralph has asked its CLI for. */
+function stderrOf({ spec, folder, env }: PromptedLoop, run: string): string {
+  const text = readExcerpt(join(folder.run(run), 'stderr.log'), STDERR);
+  const { ownLog } = agentNamed(spec.agent.kind);
+  const lines = stripVTControlCharacters(masked(text, env)).split(/\r?\n/);
+  return lines.filter((line) => ownLog === undefined || !line.startsWith(ownLog.prefix)).join('\n');
 }
 
 function preambleOf(loop: PromptedLoop, run: string): PreambleInputs {

@@ -112,8 +112,9 @@ export function progressEntry(
     // A command of several lines would break the list.
     const item = `  - ${command.trim().replaceAll(/\s*\n\s*/g, ' ')}`;
     if (result.code === 0) return `${item}: PASS`;
-    const why = result.timedOut || result.flooded === true ? howItFailed(result) : errorIn(result.log);
-    return `${item}: FAIL${why === '' ? '' : ` — ${why}`}`;
+    const text = result.timedOut || result.flooded === true ? '' : errorIn(result.log);
+    // A check that printed nothing says how it failed by its exit code only.
+    return `${item}: FAIL — ${text === '' ? howItFailed(result) : text}`;
   });
   return [
     `## Iteration ${iteration} — ${verdict === 'PASS' && !isChecked ? 'UNCHECKED' : verdict}`,

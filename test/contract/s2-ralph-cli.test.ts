@@ -199,6 +199,15 @@ describe('the prompt', () => {
     );
   });
 
+  it('S2.60 also names the iteration of a failure, if a failed run has come after it', () => {
+    const loop = play(guarded(check('t')), { runs: [exits(0), exits(9), exits(0)], checks: [1] });
+    expect(promptOfRun(loop, '2.1')).not.toContain('iteration');
+    expect(promptOfRun(loop, '3.1')).toMatch(
+      /\n\nGuardrail "t" failed with exit code 1\.\nThis is from iteration 1\. The checks have not run since then\.\nOutput file: /,
+    );
+    expect(promptOfRun(loop, '4.1')).not.toContain('iteration');
+  });
+
   it('S2.61 contains a hint verbatim and in full, and no hint line without one', () => {
     const hint = `{{MAX}} $& ${'h'.repeat(9000)}`;
     expect(prompt([failed('REPLACE', 0, hint)], { checkOutput: { 0: 'x'.repeat(9000) } })).toContain(

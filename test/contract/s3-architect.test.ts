@@ -123,6 +123,40 @@ describe('the prompt', () => {
     expect(promptOfRun(loop, '2.1', world)).not.toContain('### ruff check');
   });
 
+  it('S3.50 has the exit code of a failed check that printed nothing', () => {
+    const text = promptOfRun(loop, '2.1', { ...world, checkOutput: { 0: ' \n' } });
+    expect(text).toContain('### pytest\nIt printed nothing: it failed with exit code 1.');
+  });
+
+  it('S3.17 names the iteration of check errors, if a failed run has come after them', () => {
+    const failing = play(architect(), { runs: [exits(0), exits(9), exits(9), exits(0)], checks: [1] });
+    expect(headings(promptOfRun(failing, '2.1', world))).toContain('## Errors from Previous Iteration');
+    for (const run of ['3.1', '4.1'])
+      expect(promptOfRun(failing, run, world)).toContain(
+        '## Errors from Iteration 1\n\nThe checks have not run since then.\n\n### pytest\n',
+      );
+    expect(headings(promptOfRun(failing, '5.1', world))).toContain('## Errors from Previous Iteration');
+  });
+
+  it('S3.2 still names the checks that failed before the loop, if the first run fails', () => {
+    const policy = { ...architect(), checks: { commands, baseline: true } };
+    const failing = play(policy, { runs: [exits(9), exits(0)], checks: [1, 0] });
+    expect(promptOfRun(failing, '1.1', world)).toContain('## Checks That Fail Already\n\n### pytest');
+    expect(promptOfRun(failing, '2.1', world)).toContain(
+      '## Checks That Fail Already\n\nThe checks have not run since then.\n\n### pytest',
+    );
+  });
+
+  it('S3.50 has the end of what a failed agent printed on stderr, unless the error says it', () => {
+    const failing = play(architect(), { runs: [exits(1)] });
+    const error = '## Execution Error\n\n```\nagent exited with code 1\n```';
+    expect(promptOfRun(failing, '2.1', { stderr: `${'x'.repeat(3000)}the end\n` })).toContain(
+      `${error}\n\nThe end of what the agent printed on stderr:\n\n\`\`\`\n${'x'.repeat(1993)}the end\n\`\`\``,
+    );
+    for (const stderr of ['', ' \n', 'exited with code 1\n'])
+      expect(promptOfRun(failing, '2.1', { stderr })).not.toContain('stderr');
+  });
+
   it('S3.49 has no diff in the first iteration or if the diff is empty', () => {
     expect(promptOfRun(loop, '1.1', world)).not.toContain('Changes');
     expect(promptOfRun(loop, '2.1', { diff: ' \n' })).not.toContain('Changes');

@@ -107,12 +107,14 @@ describe('the architect preset', () => {
 
   it('runs no checks after an agent crash, and reports the crash in the next prompt (T091)', async () => {
     const stage = openLoadedStage();
-    stage.plans(1, `${complete}; exit 9`);
+    stage.plans(1, `${complete}; echo 'no such model: x' >&2; exit 9`);
     stage.plans(2, complete);
     const { code } = await stage.run(...architect, '--check', ': > "$FAKE_PLAN/checked-$RALPH_ITERATION"');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
     expect([stage.hasPlanFile('checked-1'), stage.hasPlanFile('checked-2')]).toEqual([false, true]);
-    expect(stage.given(2, 'stdin')).toContain('## Execution Error\n\n```\nagent exited with code 9\n```');
+    expect(stage.given(2, 'stdin')).toContain(
+      '## Execution Error\n\n```\nagent exited with code 9\n```\n\nThe end of what the agent printed on stderr:\n\n```\nno such model: x\n```',
+    );
     expect(stage.read('.ralph/loops/it/progress.md')).toMatch(/^## Iteration 1 — FAIL$/m);
   });
 
@@ -244,6 +246,14 @@ describe('the architect preset', () => {
     expect(prompt).toContain('\n+changed\n');
     expect(prompt).toContain('```\nbroken\n');
     expect(prompt).not.toContain('.ralph/');
+  });
+
+  it('S3.28 S3.50 gives the exit code of a check that prints nothing to the next agent', async () => {
+    const stage = openLoadedStage();
+    await stage.run(...architect, '-m', '2', '--check', 'exit 3');
+    const prompt = stage.given(2, 'stdin');
+    expect(prompt).toContain('### exit 3\nIt printed nothing: it failed with exit code 3.\n');
+    expect(prompt).toContain('  - exit 3: FAIL — exit 3\n');
   });
 
   it('S3.49 truncates a long diff, and omits the diff if it is empty or there is no repository (T093 T095)', async () => {
