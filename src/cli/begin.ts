@@ -21,6 +21,7 @@ import type { drive } from './drive.ts';
 import { viewOf, type RunOptions, type ViewOptions } from './options.ts';
 import { warn } from './print.ts';
 import { reportFrom, viewBeside } from './report.ts';
+import { stampIf } from './stamp.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** The parsed arguments of a command that starts a loop. */
@@ -44,8 +45,8 @@ export interface Work {
   readonly noAgent?: string;
   /** Whether to take any installed agent if none is named. */
   readonly anyAgent?: boolean;
-  /** Called with the result when the loop ends or pauses. */
-  readonly ended?: (result: LoopResult) => void;
+  /** Called with the result when the loop ends or pauses; `time` is the start of a line where lines have the time. */
+  readonly ended?: (result: LoopResult, time: string) => void;
   /** Gives the loop to the daemon and returns the exit code; absent for a loop that is shown until it ends. */
   readonly detached?: (
     loop: OwnedLoop,
@@ -121,7 +122,7 @@ export async function begin(work: Work): Promise<number> {
   const ended = (loop: EndedLoop): void => {
     if (report === null && work.ended === undefined) return;
     const result = loopResult(loop);
-    work.ended?.(result);
+    work.ended?.(result, stampIf(view));
     report?.write(result);
   };
   const inside = parentRun();
@@ -132,7 +133,8 @@ export async function begin(work: Work): Promise<number> {
     const loading = loadMeanwhile();
     const loop = await createLoop(request);
     const driveLoop = await loading;
-    if (work.opening !== undefined && options.quiet !== true) warn(`${work.opening(policy, settings)}\n`);
+    if (work.opening !== undefined && options.quiet !== true)
+      warn(`${stampIf(view)}${work.opening(policy, settings)}\n`);
     return driveLoop(loop, view, ended);
   }
   const { followInBackground, leaveInBackground } = await import('./background.ts');

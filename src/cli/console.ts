@@ -24,7 +24,7 @@ import { textsOf } from './wording.ts';
 import { maskedEvent } from './masked-event.ts';
 import { ProviderLines } from './provider-lines.ts';
 import { paint, Screen } from './screen.ts';
-import { stamp } from './stamp.ts';
+import { stampIf } from './stamp.ts';
 import { oneLine } from './terminal.ts';
 import { ofLimit } from '../loop/counted.ts';
 import { planCount } from '../loop/plan.ts';
@@ -141,7 +141,12 @@ export class Console implements LoopObserver {
     this.line(`${this.#stamp()}${paint('cyan', '[ralph]')} ${this.#spec.name}: ${oneLine(line)}`);
   }
 
-  /** A line on stderr, with `--quiet` too. */
+  /** Lines of the final report, and errors. */
+  say(text: string): void {
+    for (const line of text.split('\n')) this.line(`${this.#stamp()}${line}`);
+  }
+
+  /** A line on stderr as it is, with `--quiet` too. */
   line(text: string): void {
     this.#screen.line(text);
     if (this.#screen.isShared) this.#lines.broken();
@@ -219,8 +224,4 @@ export function detailLine(line: string, options: ViewOptions, isDated?: boolean
 
 function detail(line: string): string {
   return `${paint('cyan', '[ralph]')} ${hideLikelyKeys(oneLine(line))}`;
-}
-
-function stampIf({ timestamps }: ViewOptions, isDated?: boolean): string {
-  return timestamps === true ? stamp(Date.now(), isDated) : '';
 }

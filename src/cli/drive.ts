@@ -65,18 +65,18 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
       const next = isWhole ? resume : (remedy ?? `ralph status ${loop.spec.name}`);
       const record = { ...loop.end(), status: 'fatal', reason: stop.error.message, exitCode: 3, next };
       if (options.json === true) printRecord(view, record);
-      view.line(`ralph: error: ${stop.error.message}${isWhole ? '; the journal is intact up to here' : ''}`);
-      if (remedy !== null) view.line(`  put it back with: ${remedy}`);
-      if (isWhole || remedy !== null) view.line(`  ${isWhole ? '' : 'then '}resume with: ${resume}`);
-      else view.line(`  what to do: ${next}`);
+      view.say(`ralph: error: ${stop.error.message}${isWhole ? '; the journal is intact up to here' : ''}`);
+      if (remedy !== null) view.say(`  put it back with: ${remedy}`);
+      if (isWhole || remedy !== null) view.say(`  ${isWhole ? '' : 'then '}resume with: ${resume}`);
+      else view.say(`  what to do: ${next}`);
       return 3;
     }
     if (stop.why === 'paused') view.status('paused, exiting loop');
     return await finish(view, loop.end(), loop.spec, options);
   } catch (error) {
     view.close();
-    view.line(`ralph: internal error: ${error instanceof Error ? error.stack : String(error)}`);
-    view.line(
+    view.say(`ralph: internal error: ${error instanceof Error ? error.stack : String(error)}`);
+    view.say(
       `The journal is intact: ralph resume ${loop.spec.name} continues the loop and reattaches to a running agent.`,
     );
     return 3;
@@ -99,9 +99,9 @@ export async function finish(
   const work = await workOf(spec, startersEnvironment(process.env));
   const isPrinted = options.json !== true || printRecord(view, end);
   const colour = end.exitCode === 0 ? 'green' : 'red';
-  view.line(`${paint('bold', `ralph: ${end.name}`)} ${paint(colour, end.status)}`);
-  if (isError(end)) view.line(`ralph: error: ${end.reason}`);
-  for (const line of summary(end, work, options.isTemporary)) view.line(line);
+  view.say(`${paint('bold', `ralph: ${end.name}`)} ${paint(colour, end.status)}`);
+  if (isError(end)) view.say(`ralph: error: ${end.reason}`);
+  for (const line of summary(end, work, options.isTemporary)) view.say(line);
   return isPrinted ? end.exitCode : 3;
 }
 
@@ -112,7 +112,7 @@ function printRecord(view: Console, record: object): boolean {
     return true;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    view.line(`ralph: error: ${error.message}`);
+    view.say(`ralph: error: ${error.message}`);
     return false;
   }
 }

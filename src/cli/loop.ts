@@ -30,8 +30,8 @@ export async function loop(
     defaults: { baseline: true },
     anyAgent: settings.agent?.name === undefined,
     opening,
-    ended(result) {
-      if (options.quiet !== true) for (const line of iterationLines(result)) warn(`${line}\n`);
+    ended(result, time) {
+      if (options.quiet !== true) for (const line of iterationLines(result)) warn(`${time}${line}\n`);
     },
   });
 }

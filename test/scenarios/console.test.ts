@@ -145,6 +145,20 @@ describe('a loop', () => {
     expect(stderr).not.toMatch(/reattached|continuing at/);
   });
 
+  it.each([
+    ['run', '-p', 'x', '--preset', 'ralph-cli'],
+    ['run', 'x'],
+    ['loop', 'x'],
+  ])('S2.87 starts every line with the time, also of the final report: ralph %s %s', async (...args) => {
+    const stage = openLoadedStage();
+    const more = ['--name', 'it', '-m', '1', '--timestamps', '--check', 'echo no; exit 1', '--', stage.agent];
+    const { stderr } = await stage.ralph(...args, ...more).ended;
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines.length).toBeGreaterThan(10);
+    expect(lines.filter((line) => !/^\[\d\d:\d\d:\d\d\] /.test(line))).toEqual([]);
+    expect(stderr).toMatch(/^\[\d\d:\d\d:\d\d\]   iterations  1 of 1/m);
+  });
+
   it('prefixes its own lines with the time if --timestamps is given', async () => {
     const stage = openLoadedStage();
     stage.plans(1, 'echo at work');
