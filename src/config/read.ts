@@ -194,13 +194,15 @@ function describe(problem: SchemaProblem, path: string): string {
   }
   const isInCheck = problem.path.startsWith('checks[');
   const aliases = isInCheck
-    ? CHECK_ALIASES.keys()
+    ? CHECK_ALIASES
     : problem.path === problem.unknown
-      ? SETTING_ALIASES.keys()
-      : [];
-  const near = closest(problem.unknown, [...problem.known, ...aliases]);
-  const hint = near === null ? `known keys are ${problem.known.join(', ')}` : `did you mean ${near}?`;
-  return `unknown key ${JSON.stringify(path)} (${hint})`;
+      ? SETTING_ALIASES
+      : new Map<string, string>();
+  const near = closest(problem.unknown, [...problem.known, ...aliases.keys()]);
+  if (near !== null) return `unknown key ${JSON.stringify(path)} (did you mean ${near}?)`;
+  const names = new Map([...aliases].map(([alias, name]) => [name, `${name} (or ${alias})`]));
+  const known = problem.known.map((name) => names.get(name) ?? name).join(', ');
+  return `unknown key ${JSON.stringify(path)} (known keys are ${known})`;
 }
 
 function describeClash({ alias, name }: Clash): string {

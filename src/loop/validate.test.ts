@@ -100,7 +100,7 @@ describe('resolvePolicy', () => {
     [{ completion: { until: 'green' } }, 'completion.until must be one of both, checks, claim, got "green"'],
     [
       { completion: { until: 'checks' } },
-      'checks.commands must be a list of at least one check (until is "checks"), got []',
+      'checks.commands is required and must be at least one shell command, such as "npm test" (until is "checks")',
     ],
     [
       detector({ kind: 'pattern', pattern: 'a(b' }),

@@ -143,8 +143,8 @@ function contradictions(policy: Policy): readonly Problem[] {
   if (checks.commands.length === 0 && (checks.required || completion.until === 'checks')) {
     wrong(
       'checks.commands',
-      `a list of at least one check (${checks.required ? `preset ${preset}` : 'until is "checks"'})`,
-      [],
+      `at least one shell command, such as "npm test" (${checks.required ? `preset ${preset} ends only when its checks pass` : 'until is "checks"'})`,
+      undefined,
     );
   }
   if (policy.host === 'tmux' && policy.sandbox !== null)

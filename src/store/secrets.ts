@@ -14,9 +14,11 @@ export function redact(argv: readonly string[], env: Readonly<Record<string, str
     const [name = '', value] = argument.split('=', 2);
     if (value !== undefined && SECRET_NAME.test(name)) return `${name}=${REDACTED}`;
     const flag = argv[index - 1] ?? '';
+    const [user, password] = USER_FLAG.test(flag) ? (USER_AND_PASSWORD.exec(argument)?.slice(1) ?? []) : [];
+    if (user !== undefined && password !== undefined) return `${user}${REDACTED}`;
     return flag.startsWith('-') && !flag.includes('=') && SECRET_NAME.test(flag) && !argument.startsWith('-')
       ? REDACTED
-      : argument;
+      : hideCredentials(argument);
   });
 }
 
@@ -82,10 +84,19 @@ export function hideLikelyKeys(text: string): string {
 function hideAssigned(text: string, assigned: RegExp): string {
   // Most texts have none, and one pass is cheaper than three.
   if (!MAY_HAVE_KEY.test(text)) return text;
+  return hideCredentials(text.replaceAll(SECRET_VALUES, REDACTED)).replaceAll(
+    assigned,
+    (_, name: string, between: string) => `${name}${between}${REDACTED}`,
+  );
+}
+
+/** Masks the passwords in URLs and after `-u`. */
+function hideCredentials(text: string): string {
   return text
-    .replaceAll(SECRET_VALUES, REDACTED)
     .replaceAll(URL_PASSWORD, (_, before: string) => `${before}${REDACTED}@`)
-    .replaceAll(assigned, (_, name: string, between: string) => `${name}${between}${REDACTED}`);
+    .replaceAll(URL_KEY, (_, before: string) => `${before}${REDACTED}@`)
+    .replaceAll(USER_PASSWORD, (_, before: string) => `${before}${REDACTED}`)
+    .replaceAll(QUOTED_USER_PASSWORD, (_, before: string) => `${before}${REDACTED}`);
 }
 
 /** What looks like a key outside of a command has at least one of these. */
@@ -93,12 +104,26 @@ const PARTS_OF_KEYS = [':', '=', '-', '_', 'Bearer', 'Basic', 'AKIA'];
 
 /** Whether a text has anything that one of the patterns begins with. */
 const MAY_HAVE_KEY = new RegExp(
-  String.raw`${SECRET_WORD}|\b(?:Bearer|Basic)\s|\b(?:sk|pk|ghp|gho|github_pat|glpat|xox[abp])[-_]|\bAKIA|:\/\/[^\s/]*@`,
+  String.raw`${SECRET_WORD}|\b(?:Bearer|Basic)\s|\b(?:sk|pk|ghp|gho|github_pat|glpat|xox[abp])[-_]|\bAKIA|:\/\/(?:[^\s/]{0,256}|[^\s@]{0,256})@|-u(?:ser)?[\s=]`,
   'i',
 );
 
-/** `https://bob:secret@host`. */
-const URL_PASSWORD = /(\w:\/\/[^\s/:@]*:)[^\s@]+@/g;
+/** `https://bob:secret@host`; the password may have an `@` or a `/` of its own, but a number and `/` are a port and a path. */
+const URL_PASSWORD = /(\w:\/\/[^\s/:@]*:)(?:[^\s/]{1,256}|(?!\d{1,5}\/)[^\s@]{1,256})@/g;
+
+/** `https://0f9e8d7c6b5a4f3e@host`: a key in the place of the user. */
+const URL_KEY = /(\w:\/\/)(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{16,}@/g;
+
+/** A flag of curl and others, and its value. The numbers of a user and a group are not secret, nor is a variable or a path. */
+const USER_FLAG = /^(?:-[uU]|--(?:proxy-)?user)$/;
+const USER = String.raw`(?!\d+:)[\w.@][\w.@+-]*:`;
+const USER_AND_PASSWORD = new RegExp(`^(${USER})(.+)$`);
+const AFTER_FLAG = String.raw`(?<![\w-])(?:-[uU]|--(?:proxy-)?user)[ \t=]+`;
+const USER_PASSWORD = new RegExp(String.raw`(${AFTER_FLAG}${USER})(?![$/~\\<])[^\s"'&;|)<>\\]+`, 'g');
+const QUOTED_USER_PASSWORD = new RegExp(
+  String.raw`(${AFTER_FLAG}(["'])${USER})(?![$/~\\<])(?:(?!\2)[^\n])+`,
+  'g',
+);
 
 /** `--api-key abc`, `TOKEN=abc`, `password: abc`. A reference to a variable is not a secret. */
 const SECRET_ASSIGNED = new RegExp(
@@ -114,7 +139,7 @@ const KEY_ASSIGNED = new RegExp(
 
 /** The end of a text in which a key may have begun: `Bearer ab`, `API_KEY=`, `https://bob:`, or any word. */
 export const UNFINISHED_KEY: RegExp = new RegExp(
-  String.raw`(?:\b(?:Bearer|Basic)\s+[\w+/=.~-]*|${SECRET_WORD}[\w-]*["']?(?:\s*[=:]\s*["']?[\w+/-]*)?|\w:/?/?[^\s@]*|[\w-]+)$`,
+  String.raw`(?:\b(?:Bearer|Basic)\s+[\w+/=.~-]*|${SECRET_WORD}[\w-]*["']?(?:\s*[=:]\s*["']?[\w+/-]*)?|\w:(?:/?/?[^\s@]*|//[^\s/]*)|-(?:-proxy-|-)?u(?:ser)?[ \t=]+(?:"[^"\n]*|'[^'\n]*|[^\s"'&;|)<>\\]*)|[\w-]+)$`,
   'i',
 );
 

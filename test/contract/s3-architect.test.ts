@@ -53,7 +53,7 @@ describe('the loop', () => {
   it('rejects a configuration without checks', () => {
     const refused = resolvePolicy({ preset: 'architect' });
     expect(refused.ok ? [] : refused.problems.map(describeProblem)).toEqual([
-      'checks.commands must be a list of at least one check (preset architect), got []',
+      'checks.commands is required and must be at least one shell command, such as "npm test" (preset architect ends only when its checks pass)',
     ]);
     expect(resolvePolicy(architect()).ok).toBe(true);
   });

@@ -61,7 +61,9 @@ describe('the architect preset', () => {
     const stage = openLoadedStage();
     const { code, stderr } = await stage.run(...architect);
     expect({ code, calls: stage.calls, loops: stage.loops }).toEqual({ code: 2, calls: 0, loops: [] });
-    expect(stderr).toMatch(/^ralph: error: .*at least one check \(preset architect\)/);
+    expect(stderr).toBe(
+      'ralph: error: --check is required and must be at least one shell command, such as "npm test" (preset architect ends only when its checks pass)\n',
+    );
   });
 
   it('S3.14 prints only the final result with --quiet (T085)', async () => {

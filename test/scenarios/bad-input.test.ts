@@ -150,7 +150,7 @@ describe('the command line', () => {
     const cases: readonly Case[] = [
       [run('-p', 'x', '--preset', 'swam'), /preset must be one of default, .*swarm.*, got "swam"/],
       [run('-p', 'x', '--until', 'tired'), /until must be one of .*both.*, got "tired"/],
-      [run('-p', 'x', '--until', 'checks'), /at least one check/],
+      [run('-p', 'x', '--until', 'checks'), /--check is required and must be at least one shell command/],
       [run('-p', 'x', '--done-pattern', 'a(b'), /regular expression.*"a\(b".*at position \d+/],
       [run('-p', 'x', '--done-pattern', '*x'), /"\*x".*at position 0/],
       [run('-p', 'x', '--done-pattern', ''), /regular expression.*got ""/],

@@ -298,14 +298,20 @@ ${claudeSays('x', '<response>DONE</response>')}`,
     expect(stage.given(2, 'last')).toContain('its exit code is unknown');
   });
 
-  it('redacts secrets in its output and in log names', async () => {
+  it('S2.74 redacts secrets in its output and in log names, also in URLs and after -u', async () => {
     const stage = openLoadedStage();
     const guardrails = [
       { command: 'true --password hunter2secret' },
       { command: 'true https://bob:hunter2secret@example.com/x' },
+      { command: 'true -u bob:hunter2secret' },
     ];
-    stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent }, guardrails });
-    const { stderr } = await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '1', '-V').ended;
+    const flags = ['-u bob:hunter2secret', '--from https://bob:hunter2secret@example.com'];
+    stage.settings({ preset: 'ralph-cli', agent: { command: stage.agent, flags }, guardrails });
+    stage.plans(1, 'echo "curl -u bob:hunter2secret http://x"');
+    const { stdout, stderr } = await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '1', '-V').ended;
+    expect(stage.given(1, 'argv')).toContain('-u\nbob:hunter2secret\n--from\nhttps://bob:hunter2secret@');
+    expect(stderr).toContain('-u bob:<redacted> --from https://bob:<redacted>@example.com <prompt>\n');
+    expect(stdout).toBe('curl -u bob:<redacted> http://x\n');
     expect(stderr).not.toContain('hunter2');
     expect(readdirSync(stage.path('.ralph')).join()).not.toContain('hunter2');
     expect((await stage.ralph('config').ended).stdout).not.toContain('hunter2');

@@ -31,7 +31,7 @@ describe('ralph loop', () => {
   it('S3.45 exits 2 on bad usage and starts nothing, 0 on success and 1 on any other end', async () => {
     const stage = openLoadedStage();
     const cases: readonly (readonly [readonly string[], string])[] = [
-      [['x'], 'at least one check (preset architect)'],
+      [['x'], 'at least one shell command, such as "npm test" (preset architect'],
       [['--check', 'true'], 'missing task'],
       [['x', '--check', 'true', '--spec', 'none.md'], 'spec file not found: none.md'],
       [['x', '--check', 'true', '--config', 'none.yaml'], 'cannot read the configuration file none.yaml'],

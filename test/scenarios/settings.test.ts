@@ -155,8 +155,10 @@ describe('the settings files', () => {
       [{ agent: { comand: 'x' } }, 'unknown key "agent.comand" (did you mean command?)'],
       [
         { guardrails: [{ command: 'x', zzz: 1 }] },
-        'unknown key "guardrails[0].zzz" (known keys are command, failAction, hint)',
+        'unknown key "guardrails[0].zzz" (known keys are command, failAction (or action), hint)',
       ],
+      [{ zzz: 1 }, '"zzz" (known keys are $schema, preset, maxIterations (or maximumIterations), '],
+      [{ zzz: 1 }, ', checks (or guardrails), '],
       [[1], 'the content must be an object, got [1]'],
       [
         '{ "maximumIterations": 1, }',
