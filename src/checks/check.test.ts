@@ -136,6 +136,7 @@ describe('checkSlug', () => {
     expect(checkSlug(['./mvnw clean install -T 2C'], 0)).toBe('mvnw_clean_install_T_2C');
     expect(checkSlug([`echo ${'x'.repeat(80)}`], 0)).toHaveLength(50);
     expect(checkSlug(['???'], 0)).toBe('check');
+    expect(checkSlug(['make vérification'], 0)).toBe('make_verification');
   });
 
   it('S2.99 gives two checks with the same name different slugs', () => {

@@ -1,3 +1,5 @@
+import { plainLetters } from '../loop/letters.ts';
+
 /** The name of a check's log: letters and digits of its command, with a number if another check has the same name. */
 export function checkSlug(commands: readonly string[], index: number): string {
   const taken = new Set<string>();
@@ -13,6 +15,8 @@ export function checkSlug(commands: readonly string[], index: number): string {
 }
 
 function slug(command: string): string {
-  const words = command.replaceAll(/[^A-Za-z0-9]+/g, '_').replaceAll(/^_+|_+$/g, '');
+  const words = plainLetters(command)
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '');
   return words.slice(0, 50) || 'check';
 }

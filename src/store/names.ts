@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { plainLetters } from '../loop/letters.ts';
 
 /** Why a loop cannot have this name; null if it can. The name becomes a folder, so it must not be a path. */
 export function problemWithName(name: string): string | null {
@@ -20,7 +21,7 @@ export function isTmuxName(name: string): boolean {
 
 /** The first part of a generated name, from the words of the prompt: `fix-the-parser`. */
 export function nameFrom(text: string): string {
-  const words = text
+  const words = plainLetters(text)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, ' ')
     .trim()
@@ -32,7 +33,7 @@ export function nameFrom(text: string): string {
 
 /** The id of the project that a workspace is, for document 000: the folder's name in lower-case letters, digits and `-`. */
 export function projectId(workspace: string): string {
-  const words = basename(workspace)
+  const words = plainLetters(basename(workspace))
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-');
   return words.replaceAll(/^-|-$/g, '') || 'project';

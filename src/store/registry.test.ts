@@ -132,6 +132,7 @@ describe('a name', () => {
   it('is made from the words of a prompt', () => {
     expect(nameFrom('Fix the parser, please, and more')).toBe('fix-the-parser-please');
     expect(nameFrom('???')).toBe('loop');
+    expect(nameFrom('Réparer l’épreuve')).toBe('reparer-l-epreuve');
     expect(nameFrom(`${'x'.repeat(29)} y`)).toBe('x'.repeat(29));
     expect(problemWithName(`${nameFrom('../../etc')}-1`)).toBeNull();
   });
