@@ -71,6 +71,8 @@ export interface Workspace {
   checkpoint(effect: EffectOf<'checkpoint'>, interrupt: AbortSignal): Promise<Taken | null>;
   /** Children that started or ended since the journal last recorded it, as events. */
   childChanges(state: LoopState): readonly Happening[];
+  /** The process groups of recorded children, which outlive their run. */
+  sparedGroups(state: LoopState): readonly number[];
   /** Questions on the bus that the journal does not have yet, as events. */
   questions(state: LoopState): readonly Happening[];
   /** Changes that a person made in the loop's files, as events. */

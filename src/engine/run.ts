@@ -4,7 +4,8 @@
  * 1. `run.planned` is synced before the process starts.
  * 2. A run ends when its process exits, when its stream said that it has finished and the process does not exit within
  *    the grace, at a time limit, at the output limit, or when it is no longer wanted.
- * 3. However a run ends, everything that it started is ended before `run.ended` is written.
+ * 3. However a run ends, everything that it started is ended before `run.ended` is written. Recorded children are spared
+ *    (`store/recorded-children.ts`), unless the run is cut short.
  * 4. A run whose owner leaves keeps running; only what was read of it is journaled.
  */
 import type { RunReader } from '../agents/reader.ts';
@@ -113,7 +114,7 @@ export async function endRun(driver: Driver, { id, receipt }: Run): Promise<void
       if (stream === 'stdout') reader.read(chunk);
       else reader.readStderr(chunk);
     });
-    await finish(driver, live, reader, 'read', () => ({ how: 'interrupted' }));
+    await finish(driver, live, reader, { rest: 'read', spares: false }, () => ({ how: 'interrupted' }));
   } catch {
     await endUnread(driver, live);
   }
@@ -151,7 +152,8 @@ async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void
   }
   // A run that printed too much is not read to its end.
   const rest = reason === 'output' ? 'leave' : 'read';
-  await finish(driver, live, reader, rest, (code) =>
+  const spares = reason !== 'interrupted' && reason !== 'total';
+  await finish(driver, live, reader, { rest, spares }, (code) =>
     isCutOff(live, reason, code)
       ? { how: 'interrupted' }
       : endingFor(
@@ -205,20 +207,21 @@ async function finish(
   driver: Driver,
   live: HostedRun,
   reader: RunReader,
-  rest: 'read' | 'leave',
+  { rest, spares }: { readonly rest: 'read' | 'leave'; readonly spares: boolean },
   ending: (code: number | null) => RunEnding,
 ): Promise<void> {
   // An agent that is ended may clear its terminal.
   const screen = await live.screen?.().catch(() => null);
   if (screen !== undefined && screen !== null) reader.readScreen(screen.own);
-  const strays = await live.stop(driver.state.policy.timeouts.killGraceMs);
+  const { workspace } = driver.ports;
+  const spared = spares ? workspace.sparedGroups(driver.state) : [];
+  const strays = await live.stop(driver.state.policy.timeouts.killGraceMs, spared);
   const code = await live.close(rest);
   reader.end();
   const open = openRun(driver.state);
   if (open === null) return;
   const last = reader.snapshot(true);
   if (!same(last, open.output)) driver.append({ type: 'run.output', run: open.id, ...last });
-  const { workspace } = driver.ports;
   const news = [...workspace.childChanges(driver.state), ...workspace.questions(driver.state)];
   for (const happening of news) driver.append(happening);
   recordEnd(driver, ending(code), strays);

@@ -74,7 +74,7 @@ class FunctionRun implements HostedRun {
     if (this.#call !== null) this.#call.onOutput = () => this.#look();
   }
 
-  async stop(graceMs: number): Promise<readonly StrayProcess[]> {
+  async stop(graceMs: number, spared: readonly number[] = []): Promise<readonly StrayProcess[]> {
     const call = this.#call;
     if (call !== null && !call.isOver) {
       call.abort();
@@ -82,7 +82,9 @@ class FunctionRun implements HostedRun {
       call.abandon();
       this.#abandon();
     }
-    await killAll(() => this.#table.marked(this.#spec.marker), graceMs);
+    const { marker, workspace: folder } = this.#spec;
+    const run = { shim: unknownBirth(0), marker, folder, spared };
+    await killAll(async () => (await this.#table.left(run)).pids, graceMs);
     return [];
   }
 

@@ -28,8 +28,11 @@ export interface HostedRun {
   readonly ended: Promise<void>;
   /** Passes on all output from the beginning, as it arrives. A chunk is valid only during the call. */
   follow(take: (chunk: Buffer, stream: OutputStream) => void | Promise<void>): void;
-  /** Ends the agent and everything that it started: SIGTERM, then SIGKILL after the grace. Returns possible strays. */
-  stop(graceMs: number): Promise<readonly StrayProcess[]>;
+  /**
+   * Ends the agent and everything that it started: SIGTERM, then SIGKILL after the grace. Processes of the spared groups stay, with
+   * everything below them. Returns possible strays.
+   */
+  stop(graceMs: number, spared?: readonly number[]): Promise<readonly StrayProcess[]>;
   /** Reads the rest of the output (with `leave`: skips it) and closes it. Resolves to the exit code; null if unknown. */
   close(rest: 'read' | 'leave'): Promise<number | null>;
   /**

@@ -56,10 +56,10 @@ export class PaneRun implements HostedRun {
     return { text, own: ownText(text, textOf(join(folder, PROMPTED)) ?? '', textOf(prompt) ?? '') };
   }
 
-  async stop(graceMs: number): ReturnType<HostedRun['stop']> {
+  async stop(graceMs: number, spared?: readonly number[]): ReturnType<HostedRun['stop']> {
     this.#left.abort();
     await this.#prompting;
-    return this.#process.stop(graceMs);
+    return this.#process.stop(graceMs, spared);
   }
 
   async close(rest: 'read' | 'leave'): Promise<number | null> {

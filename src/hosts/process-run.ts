@@ -66,8 +66,8 @@ export class ProcessRun implements HostedRun {
     this.#stopFollowing = () => clearTimeout(timer);
   }
 
-  async stop(graceMs: number): Promise<readonly StrayProcess[]> {
-    const run = { ...this.#swept, graceMs };
+  async stop(graceMs: number, spared: readonly number[] = []): Promise<readonly StrayProcess[]> {
+    const run = { ...this.#swept, graceMs, spared };
     const { strays } = await (this.#command?.stop(run, this.#table) ?? stopRun(run, this.#table));
     await this.ended;
     return strays;

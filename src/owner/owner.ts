@@ -20,7 +20,7 @@ import type { LoopState } from '../loop/state.ts';
 import { watchFolder, watchFolderSoon } from '../process/watch.ts';
 import { Projections } from '../projections/projections.ts';
 import { legacyOf } from '../recovery/orphan.ts';
-import { endStep } from '../recovery/recovery.ts';
+import { endRecordedChildren, endStep } from '../recovery/recovery.ts';
 import { makeRequestFolder } from '../sandbox/loop-sandbox.ts';
 import { endCheckpoints } from '../scm/end-checkpoints.ts';
 import { Packing } from '../scm/packing.ts';
@@ -188,6 +188,8 @@ export class OwnedLoop {
       if (isReady && (this.#hadOwner || wantsSetUp(this.spec, this.state.policy)))
         await recordLateStart(this.#loop, this.#engine, (line) => this.#say(line));
       const stop = await this.#engine.run();
+      if (this.state.outcome?.type === 'stopped' && this.state.control.stop?.now === true)
+        await endRecordedChildren(this.spec, this.state.policy);
       for (const each of this.#observers) each.stopped?.(stop);
       return stop;
     } finally {

@@ -57,7 +57,7 @@ export function guardedHost(
     ended: run.ended,
     isOfEarlierBoot: run.isOfEarlierBoot,
     follow: (take) => run.follow(take),
-    stop: (graceMs) => run.stop(graceMs),
+    stop: (...how) => run.stop(...how),
     detach: () => run.detach(),
     close(rest) {
       for (const path of moveNewAside(folderOf(id)))

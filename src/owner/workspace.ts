@@ -108,6 +108,9 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       ...childChanges(folder, state),
       ...(state.policy.taskFolder ? recordedChanges(folder, state) : []),
     ],
+    // In a sandbox, everything ends with the run.
+    sparedGroups: ({ policy }) =>
+      policy.taskFolder && policy.sandbox === null ? recordedChildren(folder).groups : [],
     questions: (state) => loop.bus.questions(state),
     edits: (state) => loop.edits(state),
   };

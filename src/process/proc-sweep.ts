@@ -14,7 +14,14 @@ import {
   type Stat,
 } from './proc-files.ts';
 import { EXECUTING, isOrphan, readProcess, type Orphan, type ProcLook, type Seen } from './proc-look.ts';
-import type { Birth, Start, Stray, Sweep, SweptRun } from './process-table.ts';
+import {
+  MAX_ANCESTORS,
+  type Birth,
+  type Start,
+  type Stray,
+  type Sweep,
+  type SweptRun,
+} from './process-table.ts';
 
 /**
  * Checks only the pids that were assigned since the run began, if they are few; else null. The cost does not depend on how many
@@ -35,7 +42,7 @@ export function sweepFew(run: SweptRun): Sweep | null {
   let vanished = 0;
   for (const pid of recent) {
     const seen = readProcess(pid, names);
-    if (seen !== null && isMember(seen, scope)) pids.push(pid);
+    if (seen !== null && isMember(seen, scope, readStat)) pids.push(pid);
     else if (seen === null || seen.markers === EXECUTING) vanished++;
     else if (isOrphan(seen, marker.name, () => readStat(seen.stat.parent)))
       orphans.push({ pid, stat: seen.stat, cwd: workingDirectory(pid) });
@@ -54,7 +61,8 @@ export function sweepAll(run: SweptRun, look: ProcLook): Sweep {
     ...(scope.namespace === null ? [] : look.inNamespace(scope.namespace)),
     ...look.marked(marker),
   ]);
-  const members = [...candidates].filter((seen) => seen.pid !== shim.pid && isMember(seen, scope));
+  const statOf = (pid: number): Stat | null => look.all.get(pid)?.stat ?? null;
+  const members = [...candidates].filter((seen) => seen.pid !== shim.pid && isMember(seen, scope, statOf));
   const pids = members.map(({ pid }) => pid);
   // No process of this run has a lower pid, unless the pid counter may have wrapped around.
   const first = isRecent(after) && look.last >= after.pid ? after.pid : 0;
@@ -70,22 +78,43 @@ interface Scope {
   readonly since: number;
   readonly namespace: string | null;
   readonly marker: string;
+  readonly shim: number;
+  readonly spared: readonly number[];
 }
 
-function scopeOf({ shim, marker, namespaceFile }: SweptRun, leader: Stat | null): Scope {
+function scopeOf({ shim, marker, namespaceFile, spared = [] }: SweptRun, leader: Stat | null): Scope {
   return {
     group: ownsItsGroup(shim, leader) ? shim.pid : null,
     since: Number(shim.startTime),
     namespace: namespaceFile === undefined ? null : liveNamespace(namespaceFile),
     marker: `${marker.name}=${marker.value}`,
+    shim: shim.pid,
+    spared,
   };
 }
 
-function isMember({ stat, markers, namespace }: Seen, scope: Scope): boolean {
+function isMember(
+  { stat, markers, namespace }: Seen,
+  scope: Scope,
+  statOf: (pid: number) => Stat | null,
+): boolean {
   if (!isAlive(stat)) return false;
   if (stat.group === scope.group && Number(stat.startTime) >= scope.since) return true;
   if (namespace !== null && namespace === scope.namespace) return true;
-  return markers !== null && markers !== EXECUTING && markers.includes(scope.marker);
+  if (markers === null || markers === EXECUTING || !markers.includes(scope.marker)) return false;
+  return !isSpared(stat, scope, statOf);
+}
+
+/** Whether it is in a spared group, or below a process of one. */
+function isSpared(stat: Stat, { shim, spared }: Scope, statOf: (pid: number) => Stat | null): boolean {
+  if (spared.length === 0) return false;
+  let at: Stat | null = stat;
+  for (let depth = 0; at !== null && depth < MAX_ANCESTORS; depth++) {
+    if (spared.includes(at.group)) return true;
+    if (at.parent <= 1 || at.parent === shim) return false;
+    at = statOf(at.parent);
+  }
+  return false;
 }
 
 /** Whether the process group is still the shim's. After a reboot, or if the pid was reused, it is another program's. */

@@ -61,6 +61,26 @@ for (const { source, table, tags } of TABLES)
       expect(await table.left({ shim, marker, folder })).toMatchObject({ pids: [] });
     });
 
+    it('spares process groups with everything below them, except for the group of the run itself', async () => {
+      const shim = table.birth(pid);
+      if (shim === null) throw new Error('the process is gone');
+      const env = { PATH: process.env['PATH'], RALPH_RUN_ID: folder };
+      // A group, and below it another one.
+      const line = `"${process.execPath}" -e "require('node:child_process').spawn('sleep', ['300'], { detached: true })"; :`;
+      const away = spawn('/bin/sh', ['-c', line], { env, cwd: folder, detached: true, stdio: 'ignore' });
+      const gone = new Promise((resolve) => away.once('exit', resolve));
+      const left = async (...spared: readonly number[]): Promise<readonly number[]> =>
+        (await table.left({ shim, marker, folder, spared })).pids;
+      await expect.poll(async () => (await left()).length, { timeout: 20_000 }).toBe(3);
+      const all = await left();
+      expect(await left(away.pid ?? 0)).toEqual([]);
+      expect(await left(pid)).toEqual(all);
+      const below = all.filter((one) => one !== away.pid);
+      expect((await left(...below)).length).toBe(2);
+      for (const one of all) process.kill(one, 'SIGKILL');
+      await gone;
+    });
+
     it('lists the ancestors of a process, with shims and variables', async () => {
       const run = join(folder, 'run with blanks');
       mkdirSync(run);

@@ -52,6 +52,8 @@ export interface SweptRun {
   readonly namespaceFile?: string;
   /** Before its first process, if the shim is older than the run (`kept-shim.ts`). */
   readonly after?: Start | undefined;
+  /** Process groups that stay with everything below them, except what is in the shim's group or the run's namespace. */
+  readonly spared?: readonly number[] | undefined;
 }
 
 /** A moment: the pid that was assigned last, and the time, as the start time of a process. */

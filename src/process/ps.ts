@@ -59,14 +59,19 @@ export const ps: ProcessTable = {
   },
 };
 
-function sweep({ shim, marker }: SweptRun, all: readonly Row[]): Sweep {
-  const leader = all.find(({ pid }) => pid === shim.pid);
+function sweep({ shim, marker, spared = [] }: SweptRun, all: readonly Row[]): Sweep {
+  const byPid = new Map(all.map((row) => [row.pid, row]));
+  const leader = byPid.get(shim.pid);
   const ownsGroup = shim.startTime !== '' && (leader === undefined || leader.startTime === shim.startTime);
-  const pids = all.flatMap((row) =>
-    row.pid !== shim.pid && isAlive(row) && ((ownsGroup && row.group === shim.pid) || hasMarker(row, marker))
-      ? [row.pid]
-      : [],
-  );
+  /** Whether it is in a spared group, or below a process of one. */
+  const isSpared = (row: Row | undefined, depth = 0): boolean => {
+    if (row === undefined || spared.length === 0 || depth === MAX_ANCESTORS) return false;
+    if (spared.includes(row.group)) return true;
+    return row.parent > 1 && row.parent !== shim.pid && isSpared(byPid.get(row.parent), depth + 1);
+  };
+  const isMember = (row: Row): boolean =>
+    (ownsGroup && row.group === shim.pid) || (hasMarker(row, marker) && !isSpared(row));
+  const pids = all.flatMap((row) => (row.pid !== shim.pid && isAlive(row) && isMember(row) ? [row.pid] : []));
   return { pids, vanished: 0, strays: [] };
 }
 
@@ -100,6 +105,7 @@ function shimIn(text: string): string | null {
 
 interface Row {
   readonly pid: number;
+  readonly parent: number;
   readonly group: number;
   readonly state: string;
   readonly startTime: string;
@@ -107,9 +113,9 @@ interface Row {
   readonly text: string;
 }
 
-const ROW = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s+\d{4})\s+(.*)$/;
+const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s+\d{4})\s+(.*)$/;
 
-const ALL = [process.platform === 'darwin' ? '-ax' : 'ax', '-o', 'pid=,pgid=,stat=,lstart=,command='];
+const ALL = [process.platform === 'darwin' ? '-ax' : 'ax', '-o', 'pid=,ppid=,pgid=,stat=,lstart=,command='];
 
 const shared = new SharedLook(async () => {
   const { exec } = await import('./exec.ts');
@@ -125,8 +131,8 @@ function parsed(text: string): readonly Row[] {
   return text.split('\n').flatMap((line) => {
     const match = ROW.exec(line);
     if (match === null) return [];
-    const [, pid, group, state = '', startTime = '', rest = ''] = match;
-    return [{ pid: Number(pid), group: Number(group), state, startTime, text: rest }];
+    const [, pid, parent, group, state = '', startTime = '', rest = ''] = match;
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), state, startTime, text: rest }];
   });
 }
 

@@ -4,6 +4,7 @@ import type { LoopFolder } from '../store/store.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { processHost } from '../hosts/process.ts';
 import { openRun } from '../loop/run.ts';
+import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/process.ts';
 import { killAll } from '../process/stop.ts';
@@ -30,9 +31,20 @@ export async function endLeftovers({ state, spec, folder, trouble }: LoopReading
     await live?.stop(state.policy.timeouts.killGraceMs);
     await live?.close('leave');
   }
+  if (state.outcome === null) await endRecordedChildren(spec, state.policy);
   await endStep(state, spec, folder);
   // A commit that was only prepared will never be made.
   await tidyIndex(folder, userGit(state.policy, treeOf(spec), startersEnvironment(process.env)));
+}
+
+/** Ends what is left of all runs of a loop: recorded children outlive their run, but not a loop that is stopped at once. */
+export async function endRecordedChildren(spec: Spec, { taskFolder, timeouts }: Policy): Promise<void> {
+  if (!taskFolder) return;
+  const ofLoop = runMarker(spec, '');
+  const left = async (): Promise<readonly number[]> =>
+    // This process may be a command of the agent.
+    (await processes.markedByPrefix(ofLoop)).filter((pid) => pid !== process.pid);
+  await killAll(left, timeouts.killGraceMs);
 }
 
 /** Carried by every git of a rewind. */

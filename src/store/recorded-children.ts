@@ -1,7 +1,8 @@
 /**
  * Children that other programs have registered with a `run-info.yaml` in the task folder of document 000.
  *
- * 1. They only make a loop that is done wait, for as long as its policy says. No process is ended because of a record.
+ * 1. They make a loop that is done wait, for as long as its policy says, and outlive the run that started them. No process is
+ *    ended because of a record.
  * 2. A record is not believed: its process group must exist, and neither the loop's own runs nor folders with the name of a
  *    loop count. So the ids of child loops and of recorded children cannot be confused.
  * 3. The record of a run whose process group is gone is closed, so that no other program waits for it either.
@@ -37,6 +38,8 @@ export function recordedChanges(folder: LoopFolder, state: LoopState): readonly 
 export interface RecordedChildren {
   /** The names of the folders of active children. */
   readonly active: readonly string[];
+  /** Their process groups. */
+  readonly groups: readonly number[];
   /** Runs whose records are open and whose process groups are gone. */
   readonly dead: readonly DeadRun[];
   /** Whether a child is known to have ended; one of which nothing is known is not. */
@@ -53,6 +56,7 @@ interface DeadRun {
 /** Looks at the records of other programs. */
 export function recordedChildren({ desk, id }: Pick<LoopFolder, 'desk' | 'id'>): RecordedChildren {
   const active: string[] = [];
+  const groups: number[] = [];
   const dead: DeadRun[] = [];
   const unknown = new Set<string>();
   const left = { bytes: MAX_BYTES };
@@ -65,7 +69,10 @@ export function recordedChildren({ desk, id }: Pick<LoopFolder, 'desk' | 'id'>):
         if (record === null || isMine || !isOpen(record)) continue;
         const isChild = isChildRecord(record);
         if (!isGroupAlive(record.pgid)) dead.push({ name, isChild });
-        else if (isChild) active.push(name);
+        else if (isChild) {
+          active.push(name);
+          groups.push(record.pgid);
+        }
       } catch (error) {
         if (isMissing(error)) continue;
         unknown.add(name);
@@ -73,9 +80,9 @@ export function recordedChildren({ desk, id }: Pick<LoopFolder, 'desk' | 'id'>):
       }
     }
   } catch (error) {
-    return { active: [], dead: [], isGone: () => false, problem: `runs: ${firstLine(error)}` };
+    return { active: [], groups: [], dead: [], isGone: () => false, problem: `runs: ${firstLine(error)}` };
   }
-  return { active, dead, isGone: (child) => !active.includes(child) && !unknown.has(child), problem };
+  return { active, groups, dead, isGone: (child) => !active.includes(child) && !unknown.has(child), problem };
 }
 
 /** The folders of runs that are not the loop's own. Without a `runs` folder there are none; a file in its place is an error. */

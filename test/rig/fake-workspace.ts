@@ -61,6 +61,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
     checkpoint: (effect, interrupt) =>
       life.takes(5, effect.key, () => (interrupt.aborted ? null : world.record(effect))),
     questions: () => [],
+    sparedGroups: () => [],
     childChanges({ children }) {
       const living = [...desk.children].filter(([, endsAt]) => endsAt > world.clock).map(([child]) => child);
       return [
