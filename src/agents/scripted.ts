@@ -7,7 +7,8 @@ import { readTrouble } from './trouble.ts';
 /**
  * A command that prints `AgentEvent`s, one JSON object per line: for demos, tests and your own agents. Usage is
  * `tokens: {input, output, cacheRead, cacheWrite}` and `costUsd`, both for the whole run so far. A result may have its
- * number of `steps`, and the `kind` of its error if the message alone does not show it.
+ * number of `steps`, and the `kind` of its error if the message alone does not show it. With `isAttempt`, an error of the network
+ * is a failure like any other.
  */
 export const scripted: Agent = {
   name: 'scripted',
@@ -52,7 +53,9 @@ function eventsOf(value: Json, startedAt: number): readonly AgentEvent[] | null 
       const errorText = text(value['error']);
       const read = errorText === '' ? null : readTrouble({ message: errorText }, startedAt).error;
       const kind = EXPLICIT_KINDS.find((known) => known === value['kind']);
-      const error = read === null || kind === undefined ? read : { ...read, kind };
+      const stated = read === null || kind === undefined ? read : { ...read, kind };
+      const isAttempt = value['isAttempt'] === true && stated?.kind === 'transient';
+      const error = stated !== null && isAttempt ? { ...stated, kind: 'other' as const } : stated;
       const ok = value['ok'] === true;
       const steps = number(value['steps']);
       const result = { type: 'result', ok, text: textOrNull(value['text']), usage, session, error } as const;

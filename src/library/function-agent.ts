@@ -91,13 +91,27 @@ function ended(result: unknown): Performed {
   };
 }
 
-function failed(thrown: unknown): Performed {
+/** A run that counts as an attempt unless its error is fatal, by its kind or its text: an error of the network is not waited for. */
+export class FailedAttempt extends Error {
+  readonly kind: ErrorKind | undefined;
+
+  constructor(cause: unknown, kind: ErrorKind | undefined) {
+    super('the run failed', { cause });
+    this.kind = kind;
+  }
+}
+
+function failed(failure: unknown): Performed {
+  const isAttempt = failure instanceof FailedAttempt;
+  const thrown = isAttempt ? failure.cause : failure;
+  const kind = isAttempt ? failure.kind : kindOf(thrown);
   const error = messageOf(thrown);
   const stack = thrown instanceof Error ? thrown.stack : undefined;
   return {
-    events: [{ type: 'result', ok: false, steps: 0, error, kind: kindOf(thrown) }],
+    events: [{ type: 'result', ok: false, steps: 0, error, kind, isAttempt }],
     stderr: `${stack ?? error}\n`,
-    code: field(thrown, 'exitCode') ?? 1,
+    // Errors of Node.js have the exit code of a command in `code`.
+    code: field(thrown, 'exitCode') ?? field(thrown, 'code') ?? 1,
   };
 }
 

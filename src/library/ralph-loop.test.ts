@@ -8,6 +8,7 @@ import type { AgentContext } from './function-agent.ts';
 import { readMessages } from '../bus/bus.ts';
 import { busAt } from '../bus/bus-file.ts';
 import { fileBus } from './file-bus.ts';
+import { UserError } from '../user-error.ts';
 import { RalphLoop, type BusMessage, type RalphLoopOptions } from './ralph-loop.ts';
 
 const rootRunner = (): void => {};
@@ -217,6 +218,45 @@ describe('run', () => {
     await marked.loop.run();
     expect([fatal, waiting, marked].map(({ attempts }) => attempts)).toEqual([[0], [0], [0]]);
   });
+
+  it.each<[string, object]>([
+    ['{ fatal: true }', { fatal: true }],
+    ['the code ENOENT', { code: 'ENOENT', syscall: 'open' }],
+    ['the code EACCES', { code: 'EACCES' }],
+    ['exit code 126', { exitCode: 126 }],
+    ['exit code 127 of a command', { code: 127 }],
+    ['a fatal cause', { cause: Object.assign(new Error('spawn x'), { code: 'ENOENT' }) }],
+  ])('S1.44 S1.45 ends on an error with %s, and throws it', async (_, fields) => {
+    const error = Object.assign(new Error('cannot go on\nin two lines'), fields);
+    const { attempts, loop, messages } = openTask((_context, attempt) => {
+      if (attempt === 1) throw error;
+      throw new Error('a failure');
+    });
+    await expect(loop.run()).rejects.toBe(error);
+    expect(attempts).toEqual([0, 1]);
+    expect(messages()).toContain('WARNING root agent failed on restart #1: cannot go on');
+    await expect(loop.run()).rejects.toBe(error);
+  });
+
+  it('S1.44 S1.45 ends on an invalid configuration, also if the runner returns the error', async () => {
+    const error = new UserError('model must be a string, got 7');
+    const { attempts, loop } = openTask(() => error);
+    await expect(loop.run()).rejects.toBe(error);
+    expect(attempts).toEqual([0]);
+  });
+
+  it.each(['connect ECONNREFUSED 127.0.0.1:80', 'rate limit exceeded', '503 Service Unavailable'])(
+    'S1.15 S1.44 counts an attempt that throws "%s", and waits for the delay only',
+    async (message) => {
+      const { attempts, loop, messages } = openTask(
+        () => Promise.reject(Object.assign(new Error(message), { code: 'ECONNREFUSED' })),
+        { maxRestarts: 2, restartDelay: 0.01 },
+      );
+      await expect(loop.run()).rejects.toThrow(/^max restarts exceeded$/);
+      expect(attempts).toEqual([0, 1]);
+      expect(messages()).toContain(`WARNING root agent failed on restart #1: ${message}`);
+    },
+  );
 
   it('S1.53 continues if the bus refuses its messages', async () => {
     const folder = openLibraryFolder();

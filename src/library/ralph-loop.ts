@@ -6,13 +6,17 @@ import type { Time } from '../config/config.ts';
 import { failureText } from '../loop/failure.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { openLoop } from './library.ts';
-import type { AgentContext } from './function-agent.ts';
+import { FailedAttempt, type AgentContext } from './function-agent.ts';
 import type { Loop } from './loop.ts';
 import type { SeenEvent } from './recent-events.ts';
+import { fatalKind } from './runner-error.ts';
 import { rejectUnknown } from './unknown-options.ts';
 import type { LoopResult } from '../views/loop-result.ts';
 
-/** Runs the root agent once. An error that it throws or returns makes the attempt fail. Attempts count from 0. */
+/**
+ * Runs the root agent once. An error that it throws or returns makes the attempt fail; a fatal one ends the loop, see
+ * `runner-error.ts`. Attempts count from 0.
+ */
 export type RootRunner = (context: AgentContext, attempt: number) => unknown;
 
 /** Receives the messages of the loop. The loop ignores its errors. */
@@ -63,6 +67,7 @@ export class RalphLoop {
   readonly projectId: string;
   readonly taskId: string;
   readonly rootRunner: RootRunner;
+  /** What the last attempt has thrown. */
   #lastError: unknown = null;
 
   constructor(runDir: string, messageBus: MessageBus, options: RalphLoopOptions) {
@@ -146,13 +151,14 @@ export class RalphLoop {
   }
 
   async #attempt(context: AgentContext): Promise<{ readonly text: string }> {
+    this.#lastError = null;
     const env = { ...context.env, TASK_FOLDER: this.runDir, JRUN_TASK_FOLDER: this.runDir };
     try {
       const returned = await this.rootRunner({ ...context, env }, context.iteration - 1);
       if (returned instanceof Error) throw returned;
     } catch (error) {
       this.#lastError = error;
-      throw error;
+      throw new FailedAttempt(error, fatalKind(error));
     }
     return { text: '' };
   }
@@ -179,8 +185,8 @@ export class RalphLoop {
         throw new Error(reason);
       case 'fatal':
       case 'bad-input':
-        // Throw the runner's own error if the loop ended on it.
-        if (this.#lastError instanceof Error && this.#lastError.message === reason) throw this.#lastError;
+        // The runner's own error, if the loop ended on it.
+        if (this.#lastError instanceof Error && isAbout(reason, this.#lastError)) throw this.#lastError;
         throw new Error(reason.replaceAll(`${this.runDir}${sep}`, ''));
       case 'time-exhausted':
       case 'cost-exhausted':
@@ -214,6 +220,11 @@ async function drive(loop: Loop, signal: AbortSignal | undefined): Promise<LoopR
   } finally {
     signal?.removeEventListener('abort', cancel);
   }
+}
+
+/** A reason has only the first line of an error's message. */
+function isAbout(reason: string, error: Error): boolean {
+  return fatalKind(error) !== undefined || reason.endsWith(error.message.split('\n', 1)[0] ?? '');
 }
 
 function reject(isWrong: boolean, message: string): void {
