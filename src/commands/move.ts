@@ -43,13 +43,14 @@ export async function moveLoops(old: string, here: string): Promise<Moved> {
 }
 
 async function moveLoop(folder: LoopFolder, workspace: string): Promise<string | null> {
-  const { id, name } = folder;
+  const { id, name, task } = folder;
   const lock = await takeLock(folder.lock, thisProcess());
   if (!lock.taken) return `"${name}" is running (process ${lock.owner?.pid ?? 'unknown'})`;
   try {
     // A move that was killed before has reserved the name already.
     const isOwn = registeredIn(workspace).some((other) => other.id === id);
-    if (!isOwn && !reserve({ id, name, workspace })) return `"${name}" is the name of another loop here`;
+    if (!isOwn && !reserve({ id, name, workspace, ...(task === undefined ? {} : { task }) }))
+      return `"${name}" is the name of another loop here`;
     const spec = movedSpec(readSpec(folder.spec), folder.workspace, workspace, (file) =>
       movedFile(file, folder.workspace, workspace),
     );

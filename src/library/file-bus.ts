@@ -16,7 +16,8 @@ export function fileBus(path: string): FileBus {
         import('../bus/bus.ts'),
         import('../bus/message.ts'),
       ]);
-      return post(busAt(absolute), draft(message));
+      const { runId = '', meta = {} } = message;
+      return post(busAt(absolute), draft({ ...message, runId, meta }));
     },
   };
 }

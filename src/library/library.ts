@@ -2,6 +2,7 @@
 import type { AgentFunction } from './function-agent.ts';
 import type { FunctionAgent, LoopSpec } from './loop-spec.ts';
 import type { Loop } from './loop.ts';
+import type { OwnTask } from './open-loop.ts';
 import type { SeenEvent } from './recent-events.ts';
 import type { LoopResult } from '../views/loop-result.ts';
 
@@ -32,8 +33,12 @@ export interface ResumeSpec {
 }
 
 /** `createLoop` with a listener that gets every event and must not throw. */
-export async function openLoop(spec: LoopSpec, listener: (event: SeenEvent) => void): Promise<Loop> {
+export async function openLoop(
+  spec: LoopSpec,
+  listener: (event: SeenEvent) => void,
+  more: OwnTask = {},
+): Promise<Loop> {
   // Importing the library must not load the engine.
   const opened = await import('./open-loop.ts');
-  return opened.openLoop(spec, listener);
+  return opened.openLoop(spec, listener, more);
 }

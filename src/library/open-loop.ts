@@ -1,6 +1,6 @@
 /** The implementation behind `library.ts`, which loads it with the first loop. */
 import { realpathSync } from 'node:fs';
-import { createLoop } from '../owner/create-loop.ts';
+import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
 import { refuseChange, refuseReplacing } from '../owner/refuse-change.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { readLoop } from '../store/read-loop.ts';
@@ -12,12 +12,19 @@ import { asFunction, requestOf, type LoopSpec } from './loop-spec.ts';
 import { Loop } from './loop.ts';
 import type { SeenEvent } from './recent-events.ts';
 
-export async function openLoop(spec: LoopSpec, listener: (event: SeenEvent) => void): Promise<Loop> {
-  const request = await requestOf(spec);
+export async function openLoop(
+  spec: LoopSpec,
+  listener: (event: SeenEvent) => void,
+  more: OwnTask = {},
+): Promise<Loop> {
+  const request = { ...(await requestOf(spec)), ...more };
   if (request.name !== null) refuseReplacing(realpathSync(request.workspace), request.name);
   const owned = await createLoop(request);
   return new Loop(owned, spec.signal, listener);
 }
+
+/** What only the loop of document 000 has: its own task folder, and a bus that takes its messages. */
+export type OwnTask = Pick<LoopRequest, 'task' | 'post'>;
 
 export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> {
   const workspace = realpathSync(spec.workspace ?? '.');

@@ -1,14 +1,13 @@
 /** The loop of document 000 as a class: restarts a root runner until its run directory contains a file `DONE`. */
-import { statSync } from 'node:fs';
-import { basename, dirname, join, normalize, resolve, sep } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, normalize, resolve } from 'node:path';
+import type { Draft } from '../bus/message.ts';
 import { parseDuration } from '../config/values.ts';
 import type { Time } from '../config/config.ts';
-import { failureText } from '../loop/failure.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { openLoop } from './library.ts';
 import { FailedAttempt, type AgentContext } from './function-agent.ts';
 import type { Loop } from './loop.ts';
-import type { SeenEvent } from './recent-events.ts';
 import { fatalKind } from './runner-error.ts';
 import { rejectUnknown } from './unknown-options.ts';
 import type { LoopResult } from '../views/loop-result.ts';
@@ -25,10 +24,14 @@ export interface MessageBus {
 }
 
 export interface BusMessage {
-  readonly type: 'INFO' | 'WARNING' | 'ERROR';
+  readonly type: (typeof TYPES)[number];
   readonly body: string;
   readonly projectId: string;
   readonly taskId: string;
+  /** The run that it is about; empty for the loop itself. */
+  readonly runId?: string | undefined;
+  /** By these fields the loop recognises its own messages. */
+  readonly meta?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Times are seconds, or strings with a unit: `'5m'`. */
@@ -56,7 +59,7 @@ const OPTIONS: readonly string[] = [
 ] satisfies (keyof RalphLoopOptions)[];
 
 export class RalphLoop {
-  /** The folder of the task, where the runner creates `DONE`. */
+  /** The folder of the task, with `DONE`, `runs` and `TASK-MESSAGE-BUS.md`. */
   readonly runDir: string;
   readonly messageBus: MessageBus;
   readonly maxRestarts: number;
@@ -124,26 +127,22 @@ export class RalphLoop {
   async run(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const { problemWithName } = await import('../store/names.ts');
+    const { projectId, taskId } = this;
     const loop = await openLoop(
       {
         preset: 'conductor',
         workspace: this.runDir,
-        ...(problemWithName(this.taskId) === null ? { name: this.taskId } : {}),
+        ...(problemWithName(taskId) === null ? { name: taskId } : {}),
         fresh: true,
-        prompt: `${this.projectId}/${this.taskId}`,
+        prompt: taskIn(this.runDir) ?? `${projectId}/${taskId}`,
         agent: { run: (context) => this.#attempt(context), name: 'root' },
         maxIterations: this.maxRestarts,
         iterationTimeout: this.waitTimeout,
         restartDelay: this.restartDelay,
-        doneFile: join(this.runDir, 'DONE'),
-        policy: {
-          // The messages go to the bus of the caller.
-          posts: 'people',
-          children: { waitMs: this.waitTimeout * 1000, pollMs: this.pollInterval * 1000 },
-          completion: { handOver: { marker: join(this.runDir, 'WAIT_WITHOUT_RESTART') } },
-        },
+        policy: { children: { waitMs: this.waitTimeout * 1000, pollMs: this.pollInterval * 1000 } },
       },
-      (event) => this.#report(event),
+      () => {},
+      { task: { project: projectId, task: taskId }, post: (message) => this.#post(message) },
     );
     const result = await drive(loop, signal);
     if (result.outcome?.type === 'stopped' && signal?.aborted === true) throw signal.reason;
@@ -152,9 +151,8 @@ export class RalphLoop {
 
   async #attempt(context: AgentContext): Promise<{ readonly text: string }> {
     this.#lastError = null;
-    const env = { ...context.env, TASK_FOLDER: this.runDir, JRUN_TASK_FOLDER: this.runDir };
     try {
-      const returned = await this.rootRunner({ ...context, env }, context.iteration - 1);
+      const returned = await this.rootRunner(context, context.iteration - 1);
       if (returned instanceof Error) throw returned;
     } catch (error) {
       this.#lastError = error;
@@ -163,31 +161,17 @@ export class RalphLoop {
     return { text: '' };
   }
 
-  #report(event: SeenEvent): void {
-    if (event.type !== 'run.planned' && event.type !== 'run.ended') return;
-    const restart = Number.parseInt(event.run, 10) - 1;
-    if (event.type === 'run.planned') return this.#post('INFO', `starting root agent (restart #${restart})`);
-    const failure = failureText(event.ending, event.as);
-    if (failure !== null) this.#post('WARNING', `root agent failed on restart #${restart}: ${failure}`);
-  }
-
   #conclude({ outcome, reason }: LoopResult): void {
     switch (outcome?.type) {
       case 'done':
-        if (outcome.childrenLeft.length === 0)
-          this.#post('INFO', 'task completed (DONE marker present, no active children)');
-        return;
       case 'waiting':
-        this.#post('INFO', 'Wait-without-restart signal detected');
         return;
-      case 'iterations-exhausted':
-        this.#post('ERROR', `task failed: max restarts (${this.maxRestarts}) exceeded`);
-        throw new Error(reason);
       case 'fatal':
       case 'bad-input':
         // The runner's own error, if the loop ended on it.
         if (this.#lastError instanceof Error && isAbout(reason, this.#lastError)) throw this.#lastError;
-        throw new Error(reason.replaceAll(`${this.runDir}${sep}`, ''));
+        throw new Error(reason);
+      case 'iterations-exhausted':
       case 'time-exhausted':
       case 'cost-exhausted':
       case 'tokens-exhausted':
@@ -200,13 +184,30 @@ export class RalphLoop {
     }
   }
 
-  #post(type: BusMessage['type'], body: string): void {
-    const { projectId, taskId } = this;
+  /** A loop does not fail because its log does. */
+  async #post({ type, body, projectId, taskId, runId, meta }: Draft): Promise<void> {
+    // The others are for the bus of a loop of the command.
+    if (!isOwnType(type)) return;
     try {
-      Promise.resolve(this.messageBus.append({ type, body, projectId, taskId })).catch(() => {});
+      await this.messageBus.append({ type, body, projectId, taskId, runId, meta });
     } catch {
-      // A loop does not fail because its log does.
+      // See above.
     }
+  }
+}
+
+const TYPES = ['INFO', 'WARNING', 'ERROR'] as const;
+
+function isOwnType(type: string): type is BusMessage['type'] {
+  return TYPES.some((known) => known === type);
+}
+
+/** The task in the user's words; null if there is none. */
+function taskIn(runDir: string): string | null {
+  try {
+    return readFileSync(join(runDir, 'TASK.md'), 'utf8').trim() || null;
+  } catch {
+    return null;
   }
 }
 

@@ -10,6 +10,7 @@ import { readFileSync, statSync } from 'node:fs';
 import type { PromptVia } from '../agents/agent.ts';
 import { agentNamed } from '../agents/agents.ts';
 import { commandLine, promptWay } from '../agents/call.ts';
+import type { Draft } from '../bus/message.ts';
 import { functionHost } from '../hosts/function.ts';
 import type { CallSpec, Performer } from '../hosts/function-call.ts';
 import type { Host } from '../hosts/host.ts';
@@ -98,6 +99,8 @@ export interface AgentProgram {
   readonly perform?: Performer | undefined;
   /** The turns of the session, where the agent lives in one. Without it, this program can only end the loop. */
   readonly turns?: SessionTurns | undefined;
+  /** Takes the loop's own messages, instead of the bus of its task. It never fails. */
+  readonly post?: ((message: Draft) => Promise<void>) | undefined;
 }
 
 const NO_TURNS: SessionTurns = { hasTurn: false, take: () => null, prompted: () => {}, isPriced: true };

@@ -24,7 +24,7 @@ import { liveOwner, readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import { registeredAs, reserve, unreserve } from '../store/registry.ts';
 import type { PromptSource } from '../store/spec.ts';
 import { hasLoopFiles } from '../store/strangers.ts';
-import { archiveFolder, Desk, LoopFolder, type LoopKey } from '../store/store.ts';
+import { archiveFolder, Desk, LoopFolder, type LoopKey, type TaskIds } from '../store/store.ts';
 import { unwritable } from '../store/state-place.ts';
 import { UserError } from '../user-error.ts';
 import { refuseOccupiedPlace } from '../worktree/occupied-place.ts';
@@ -40,6 +40,7 @@ export interface NameRequest {
   readonly worktree?: boolean;
   readonly worktreeAt?: AskedPlace | undefined;
   readonly fresh: boolean;
+  readonly task?: TaskIds | undefined;
 }
 
 export interface ClaimedName {
@@ -58,20 +59,22 @@ export function claimName(request: NameRequest, notes: string[]): Promise<Claime
   return request.name === null ? inventName(request, notes) : takeName(request, request.name, notes);
 }
 
-async function inventName({ workspace, prompt }: NameRequest, notes: string[]): Promise<ClaimedName> {
+async function inventName(request: NameRequest, notes: string[]): Promise<ClaimedName> {
+  const { workspace, prompt } = request;
   const words = 'text' in prompt ? prompt.text : (prompt.file.split('/').at(-1) ?? '').replace(/\.\w+$/, '');
   const stem = nameFrom(words);
   for (let number = 1; ; number++) {
     const name = `${stem}-${number}`;
     if (isTaken(new Desk(workspace, name).path) || registeredAs(workspace, name) !== null) continue;
     // oxlint-disable-next-line no-await-in-loop -- the name is free: the first try succeeds
-    const claimed = await tryName(newKey(name, workspace), notes);
+    const claimed = await tryName(newKey(name, request), notes);
     if (claimed !== null) return { ...claimed, earlierProgress: null };
   }
 }
 
-function newKey(name: string, workspace: string): LoopKey {
-  return { id: `${name}-${randomUuid().slice(0, 8)}`, name, workspace };
+function newKey(name: string, { workspace, task }: NameRequest): LoopKey {
+  const id = `${name}-${randomUuid().slice(0, 8)}`;
+  return { id, name, workspace, ...(task === undefined ? {} : { task }) };
 }
 
 /** Reserves a name and its desk; null if another loop has it by now. */
@@ -136,7 +139,7 @@ async function takeName(request: NameRequest, name: string, notes: string[]): Pr
       continue;
     }
     // oxlint-disable-next-line no-await-in-loop -- as above
-    const claimed = await tryName(newKey(name, request.workspace), notes);
+    const claimed = await tryName(newKey(name, request), notes);
     if (claimed !== null) return { ...claimed, earlierProgress };
   }
 }

@@ -16,15 +16,16 @@ import { counted } from '../loop/counted.ts';
 import type { Knowledge } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
 import { onDesk } from '../store/desk.ts';
-import { projectBus, taskBus } from '../store/loop-bus.ts';
+import { projectBusOf, taskBus } from '../store/loop-bus.ts';
 import type { Desk, LoopFolder } from '../store/store.ts';
 
 /** Posts the fact unless it was posted already; `own` has the ids of the loop. */
 export async function propagateCompletion(
-  { desk, workspace }: LoopFolder,
+  folder: LoopFolder,
   { state, report }: Knowledge,
   own: Draft,
 ): Promise<void> {
+  const { desk } = folder;
   const doneAt = doneTime(desk, state);
   const facts = messagesAfter(taskBus(desk), null).filter(({ type }) => type === 'FACT').length;
   const failed = state.failures.total;
@@ -41,7 +42,7 @@ export async function propagateCompletion(
     runs: String(report.runs),
     failed_runs: String(failed),
   };
-  const bus = projectBus(workspace);
+  const bus = projectBusOf(folder);
   const isTold = ({ meta: told }: Message): boolean =>
     told['kind'] === KIND &&
     told['source_task_id'] === own.taskId &&
@@ -50,7 +51,7 @@ export async function propagateCompletion(
     const runs = `${counted(report.runs, 'run')}${failed === 0 ? '' : `, ${failed} failed`}`;
     await post(bus, { ...own, type: 'FACT', meta, body: `task ${own.taskId} completed (${runs})` });
   }
-  onDesk(desk, desk.path, (folder) => replaceFile(join(folder, FILE), `propagation_key: ${key}\n`));
+  onDesk(desk, desk.task, (place) => replaceFile(join(place, FILE), `propagation_key: ${key}\n`));
 }
 
 const KIND = 'task_completion_propagation';
@@ -65,5 +66,5 @@ function doneTime(desk: Desk, { policy, turn }: LoopState): string | null {
 }
 
 function keyOnDesk(desk: Desk): string | null {
-  return /^propagation_key: ([0-9a-f]{64})$/m.exec(textOf(join(desk.path, FILE), 4096) ?? '')?.[1] ?? null;
+  return /^propagation_key: ([0-9a-f]{64})$/m.exec(textOf(join(desk.task, FILE), 4096) ?? '')?.[1] ?? null;
 }

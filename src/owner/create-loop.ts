@@ -59,6 +59,8 @@ export interface LoopRequest extends AgentProgram {
   readonly env: Readonly<Record<string, string>>;
   /** Where the loop belongs; absent means in the foreground. */
   readonly place?: Spec['place'];
+  /** Where the workspace itself is the task folder of document 000. */
+  readonly task?: Spec['task'] | undefined;
   /** The id of the session that it is in. */
   readonly session?: string;
   /** The tmux window that shows the loop; absent for none. */
@@ -156,7 +158,7 @@ async function writeLoop(
   notes: string[],
   undo: (() => void | Promise<void>)[],
 ): Promise<OwnedLoop> {
-  const { workspace, env, perform, turns } = request;
+  const { workspace, env, perform, turns, post } = request;
   const { id } = folder;
   undo.push(() => forgetLoop(id, workspace));
   const { parent } = request;
@@ -190,7 +192,7 @@ async function writeLoop(
 
   // What drives a loop is not needed for one that is refused.
   const owner = await import('./owner.ts');
-  const loop = new owner.OwnedLoop({ spec, folder, env, notes, release, perform, turns });
+  const loop = new owner.OwnedLoop({ spec, folder, env, notes, release, perform, turns, post });
   // Without a record of the start there is no point in trying after every iteration.
   const hasRecord = recorded === null || recorded.isRecorded;
   loop.create(hasRecord ? policy : { ...policy, checkpoint: false }, recorded?.start ?? null);
@@ -209,7 +211,7 @@ async function makeTree(
 }
 
 function specOf(
-  { workspace, agent, prompt, parent, place, session, tags = [], policy, window }: LoopRequest,
+  { workspace, task, agent, prompt, parent, place, session, tags = [], policy, window }: LoopRequest,
   { id, name, worktree }: { readonly id: string; readonly name: string; readonly worktree: Worktree | null },
 ): Spec {
   return {
@@ -217,6 +219,7 @@ function specOf(
     id,
     name,
     workspace,
+    ...(task === undefined ? {} : { task }),
     created: new Date().toISOString(),
     agent: worktree === null ? agent : anchored(agent, workspace),
     prompt: policy.sandbox === null ? prompt : withRealPaths(prompt),

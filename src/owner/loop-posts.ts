@@ -20,9 +20,8 @@ import type { LoopState } from '../loop/state.ts';
 import { BusPosts, type Post } from '../projections/bus-posts.ts';
 import { readExcerpt } from '../store/excerpts.ts';
 import { taskBus } from '../store/loop-bus.ts';
-import { projectId } from '../store/names.ts';
 import { runMarker } from '../store/run-environment.ts';
-import type { Spec } from '../store/spec.ts';
+import { idsOf, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { reasonOf } from '../user-error.ts';
 import { propagateCompletion } from './completion-fact.ts';
@@ -34,6 +33,8 @@ export interface PostingLoop {
   /** A text without secrets. */
   readonly mask: (text: string) => string;
   readonly say: (line: string) => void;
+  /** Instead of the bus of the task. */
+  readonly post?: ((message: Draft) => Promise<void>) | undefined;
 }
 
 /** The posts of one event. */
@@ -145,7 +146,7 @@ export class LoopPosts implements LoopObserver {
     try {
       for (const one of event.posts) {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
-        await post(taskBus(this.#loop.folder.desk), this.#draft(one, event.number));
+        await this.#post(this.#draft(one, event.number));
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         if (one.completes === true) await this.#propagate(event);
       }
@@ -166,17 +167,23 @@ export class LoopPosts implements LoopObserver {
     } catch (error) {
       const body = this.#loop.mask(`task completion fact propagation failed: ${reasonOf(error)}`);
       this.#warn(error);
-      await post(taskBus(folder.desk), { ...own, type: 'ERROR', body });
+      await this.#post({ ...own, type: 'ERROR', body });
     }
+  }
+
+  async #post(message: Draft): Promise<void> {
+    const { folder, post: take } = this.#loop;
+    await (take === undefined ? post(taskBus(folder.desk), message) : take(message));
   }
 
   #draft({ type, body, run, parents = [], child }: Post, number: number): Draft {
     const { spec, mask } = this.#loop;
     const more = type === 'RUN_CRASH' && run !== undefined ? this.#stderr(run) : '';
+    const ids = idsOf(spec);
     return draft({
       type,
-      projectId: projectId(spec.workspace),
-      taskId: spec.name,
+      projectId: ids.project,
+      taskId: ids.task,
       runId: run === undefined ? '' : runMarker(spec, run).value,
       parents,
       meta: {

@@ -1,15 +1,14 @@
 import type { LoopState } from '../loop/state.ts';
 import type { RunFacts } from '../projections/run-info.ts';
-import { projectId } from '../store/names.ts';
 import { runMarker, type StartedLoop } from '../store/run-environment.ts';
-import { treeOf } from '../store/spec.ts';
+import { idsOf, treeOf } from '../store/spec.ts';
 import { shownCommand } from './agent-host.ts';
 
 /** What the records of a loop's runs say that its journal does not. */
 export function runFacts(loop: StartedLoop, state: LoopState): RunFacts {
   const { spec } = loop;
   return {
-    ids: { project: projectId(spec.workspace), task: spec.name, parent: spec.parent?.run ?? '' },
+    ids: { ...idsOf(spec), parent: spec.parent?.run ?? '' },
     idOf: (run) => runMarker(spec, run).value,
     agent: spec.agent.kind,
     cwd: treeOf(spec),

@@ -31,10 +31,10 @@ export function promptFromTaskFile(
 export const NO_PROMPT = 'must specify prompt (--prompt or --prompt-file)';
 
 /** Null if there is none. */
-function readTask({ workspace, parts, taskFile }: Desk): string | null {
+function readTask({ workspace, taskParts, taskFile }: Desk): string | null {
   try {
     const read = (folder: string): Buffer | null => readRegular(join(folder, basename(taskFile)), MAX_BYTES);
-    return below(workspace, parts, { make: false }, read)?.toString('utf8') ?? null;
+    return below(workspace, taskParts, { make: false }, read)?.toString('utf8') ?? null;
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null;
     const why = error instanceof UnusableFile ? error.reason : String(error);
@@ -49,9 +49,9 @@ export function readOnce(prompt: PromptSource, { taskFolder }: Policy): PromptSo
   return taskFolder && 'file' in prompt ? { text: readBase(prompt).text } : prompt;
 }
 
-/** Writes the task where none is; an existing file is never overwritten. */
+/** Writes the task where none is; an existing file is never overwritten. A task folder of the user has only the user's. */
 export function keepTask(desk: Desk, prompt: PromptSource): void {
-  if (!('text' in prompt)) return;
+  if (!('text' in prompt) || desk.isUsersTask) return;
   const { text } = prompt;
-  onDesk(desk, desk.path, (folder) => createFile(join(folder, basename(desk.taskFile)), `${text}\n`));
+  onDesk(desk, desk.task, (folder) => createFile(join(folder, basename(desk.taskFile)), `${text}\n`));
 }

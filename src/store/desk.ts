@@ -19,20 +19,22 @@ import { UserError } from '../user-error.ts';
 
 /** Calls `use` with a path to a folder of the desk that is valid during the call; makes the folder where it is missing. */
 export function onDesk<T>(desk: Desk, folder: string, use: (path: string) => T): T {
-  const more = relative(desk.path, folder).split('/').filter(Boolean);
-  const onFolder = (): T => below(desk.workspace, [...desk.parts, ...more], { make: true }, use);
+  const parts = relative(desk.workspace, folder).split('/').filter(Boolean);
+  const onFolder = (): T => below(desk.workspace, parts, { make: true }, use);
   try {
     return onFolder();
   } catch (error) {
-    if (!(error instanceof UnusableFile) || !clearWay(desk, more)) throw error;
+    if (!(error instanceof UnusableFile) || !clearWay(desk, parts)) throw error;
     return onFolder();
   }
 }
 
 /** Moves the first thing aside that is no folder on the way to a folder of the desk; whether there was one. */
-function clearWay({ workspace, parts }: Desk, more: readonly string[]): boolean {
+function clearWay({ workspace, parts: own }: Desk, parts: readonly string[]): boolean {
+  const way = parts[0] === own[0] ? own : [];
+  const more = parts.slice(way.length);
   return more.some((name, at) =>
-    below(workspace, [...parts, ...more.slice(0, at)], { make: false }, (folder) => {
+    below(workspace, [...way, ...more.slice(0, at)], { make: false }, (folder) => {
       const path = join(folder, name);
       const found = foundAt(path);
       if (found === null || found.isDirectory()) return false;

@@ -111,7 +111,7 @@ const MAX_BYTES = 2 ** 20;
 
 function inRuns<T>(desk: Desk, use: (folder: string) => T): T | readonly [] {
   try {
-    return below(desk.workspace, [...desk.parts, 'runs'], { make: false }, use);
+    return below(desk.workspace, [...desk.taskParts, 'runs'], { make: false }, use);
   } catch (error) {
     if (isMissing(error)) return [];
     throw error;
@@ -119,7 +119,7 @@ function inRuns<T>(desk: Desk, use: (folder: string) => T): T | readonly [] {
 }
 
 function inRun<T>(desk: Desk, name: string, use: (folder: string) => T): T {
-  return below(desk.workspace, [...desk.parts, 'runs', name], { make: false }, use);
+  return below(desk.workspace, [...desk.taskParts, 'runs', name], { make: false }, use);
 }
 
 function isChildRecord({ parent_run_id: parent }: ForeignRecord): boolean {
@@ -143,7 +143,7 @@ const closing = new Set<string>();
 
 /** Closes the record of a dead run; one that is locked for too long, or cannot be written, is left for the next look. */
 async function close(desk: Desk, { name, isChild }: DeadRun): Promise<void> {
-  const isDone = !isChild && namesIn(desk.path).includes('DONE');
+  const isDone = !isChild && namesIn(desk.task).includes('DONE');
   try {
     await updateRecord(
       (use) => inRun(desk, name, use),

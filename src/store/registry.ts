@@ -13,9 +13,9 @@ import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { createFile } from '../files/replace-file.ts';
 import { sha256 } from '../files/sha256.ts';
-import { fields, fits, type Rule } from '../loop/shape.ts';
+import { fields, fits, optional, type Rule } from '../loop/shape.ts';
 import { problemWithName } from './names.ts';
-import { absolutePath, loopId, loopNameRule } from './spec-shape.ts';
+import { absolutePath, loopId, loopNameRule, taskIds } from './spec-shape.ts';
 import { removeQuietly, stateFolder } from './state-folder.ts';
 import type { LoopKey } from './store.ts';
 
@@ -23,8 +23,8 @@ import type { LoopKey } from './store.ts';
 export function reserve(loop: LoopKey, state: string = stateFolder()): boolean {
   const path = entryOf(loop.workspace, loop.name, state);
   makeFolders(dirname(path), PRIVATE_FOLDER);
-  const { id, name, workspace } = loop;
-  return createFile(path, `${JSON.stringify({ id, name, workspace })}\n`, { mode: PRIVATE_FILE });
+  const { id, name, workspace, task } = loop;
+  return createFile(path, `${JSON.stringify({ id, name, workspace, task })}\n`, { mode: PRIVATE_FILE });
 }
 
 /** Frees the name of a loop, unless another loop has it by now. */
@@ -98,7 +98,8 @@ export function readEntry(path: string): LoopKey | null {
   const value = readJsonFile(path, MAX_ENTRY_BYTES);
   if (!isKey(value) || entryOf(value.workspace, value.name, join(path, '..', '..', '..')) !== path)
     return null;
-  return { id: value.id, name: value.name, workspace: value.workspace };
+  const { id, name, workspace, task } = value;
+  return { id, name, workspace, ...(task === undefined ? {} : { task }) };
 }
 
 const MAX_ENTRY_BYTES = 64 * 1024;
@@ -107,7 +108,9 @@ function isKey(value: unknown): value is LoopKey {
   return fits(KEY, value);
 }
 
-const KEY = fields({ id: loopId, name: loopNameRule, workspace: absolutePath } satisfies Record<
-  keyof LoopKey,
-  Rule
->);
+const KEY = fields({
+  id: loopId,
+  name: loopNameRule,
+  workspace: absolutePath,
+  task: optional(taskIds),
+} satisfies Record<keyof LoopKey, Rule>);

@@ -1,8 +1,7 @@
 import { basename, dirname } from 'node:path';
-import { projectId } from './names.ts';
 import type { LoopFolder } from './store.ts';
 import { STATE, stateFolder } from './state-folder.ts';
-import type { Spec } from './spec.ts';
+import { idsOf, type Spec } from './spec.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import type { Policy } from '../loop/policy.ts';
 
@@ -42,6 +41,7 @@ export function runVariables({
   policy,
 }: Omit<StartedLoop, 'env'> & { readonly run: string; readonly policy: Policy }): RunVariables {
   const runFolder = desk.run(run);
+  const ids = idsOf(spec);
   const parent = spec.parent?.run ?? '';
   const marker = policy.completion.detectors.find((detector) => detector.kind === 'marker');
   return {
@@ -52,15 +52,15 @@ export function runVariables({
     RALPH_DONE_FILE: desk.marker(marker?.file ?? 'DONE'),
     RALPH_PARENT_RUN_ID: parent,
     RALPH_MESSAGE_BUS: desk.bus,
-    JRUN_PROJECT_ID: projectId(spec.workspace),
-    JRUN_TASK_ID: spec.name,
+    JRUN_PROJECT_ID: ids.project,
+    JRUN_TASK_ID: ids.task,
     JRUN_ID: runMarker(spec, run).value,
     JRUN_PARENT_ID: parent,
     JRUN_RUNS_DIR: desk.runs,
     JRUN_MESSAGE_BUS: desk.bus,
-    JRUN_TASK_FOLDER: desk.path,
+    JRUN_TASK_FOLDER: desk.task,
     JRUN_RUN_FOLDER: runFolder,
-    TASK_FOLDER: desk.path,
+    TASK_FOLDER: desk.task,
     RUN_FOLDER: runFolder,
     RUNS_DIR: desk.runs,
     MESSAGE_BUS: desk.bus,

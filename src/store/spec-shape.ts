@@ -16,6 +16,7 @@ import {
 } from '../loop/shape.ts';
 import { isTmuxName, problemWithName } from './names.ts';
 import type { ParentRun, Spec, TmuxWindow, Worktree } from './spec.ts';
+import type { TaskIds } from './store.ts';
 
 /** An absolute path that the system could open. */
 export const absolutePath: Rule = rule(
@@ -35,6 +36,11 @@ export const loopId: Rule = rule(
   'the id of a loop',
   (value) => typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(value),
 );
+
+export const taskIds: Rule = fields({
+  project: shortText(1000),
+  task: shortText(1000),
+} satisfies Record<keyof TaskIds, Rule>);
 
 const word = shortText(2 ** 20);
 const variables = table(word);
@@ -82,6 +88,7 @@ export const SPEC: Rule = fields({
   id: loopId,
   name: loopNameRule,
   workspace: absolutePath,
+  task: optional(taskIds),
   movedFrom: optional(list(absolutePath)),
   created: shortText(100),
   agent,

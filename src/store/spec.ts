@@ -2,8 +2,10 @@ import { PRIVATE_FILE, readRegular } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { describeProblem } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
+import { projectId } from './names.ts';
 import { redact } from './secrets.ts';
 import { SPEC } from './spec-shape.ts';
+import type { TaskIds } from './store.ts';
 
 /** `spec.json`, what defines a loop in addition to its policy: the agent, the prompt and the place. */
 export interface Spec {
@@ -12,6 +14,8 @@ export interface Spec {
   readonly id: string;
   readonly name: string;
   readonly workspace: string;
+  /** The ids of document 000, where the workspace itself is the task folder. */
+  readonly task?: TaskIds;
   /** The folders that the workspace was in before `ralph move`, the last one last; absent if it never was moved. */
   readonly movedFrom?: readonly string[];
   readonly created: string;
@@ -74,6 +78,11 @@ export interface Worktree {
 /** Where the agent works and the checks run; the loop's own folder is always in the workspace. */
 export function treeOf({ worktree, workspace }: Spec): string {
   return worktree?.folder ?? workspace;
+}
+
+/** The ids of its project and its task in document 000. */
+export function idsOf({ task, workspace, name }: Pick<Spec, 'task' | 'workspace' | 'name'>): TaskIds {
+  return task ?? { project: projectId(workspace), task: name };
 }
 
 /** Whether the agent lives in a session of another program, which the loop cannot start or end. */

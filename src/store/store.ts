@@ -17,6 +17,7 @@ export class LoopFolder {
   readonly id: string;
   readonly name: string;
   readonly workspace: string;
+  readonly task?: TaskIds;
   readonly desk: Desk;
   readonly spec: string;
   readonly journal: string;
@@ -40,12 +41,13 @@ export class LoopFolder {
   /** Exists only during a rewind. */
   readonly rewindScratch: string;
 
-  constructor({ id, name, workspace }: LoopKey, path: string = join(loopsFolder(), id)) {
+  constructor({ id, name, workspace, task }: LoopKey, path: string = join(loopsFolder(), id)) {
     this.path = path;
     this.id = id;
     this.name = name;
     this.workspace = workspace;
-    this.desk = new Desk(workspace, name);
+    if (task !== undefined) this.task = task;
+    this.desk = new Desk(workspace, name, task === undefined ? null : id);
     this.spec = join(path, 'spec.json');
     this.journal = join(path, 'journal.jsonl');
     this.lock = join(path, 'lock');
@@ -93,9 +95,20 @@ export interface LoopKey {
   readonly id: string;
   readonly name: string;
   readonly workspace: string;
+  /** Where the workspace itself is the task folder of document 000. */
+  readonly task?: TaskIds;
 }
 
-/** The paths of a loop's desk, which people and agents read and write. */
+/** The ids of document 000. */
+export interface TaskIds {
+  readonly project: string;
+  readonly task: string;
+}
+
+/**
+ * The paths of a loop's desk, which people and agents read and write. It is also the task folder of document 000, unless the
+ * workspace is that.
+ */
 export class Desk {
   readonly workspace: string;
   /** The folders from the workspace to the desk. */
@@ -107,12 +120,17 @@ export class Desk {
   readonly stateFile: string;
   readonly iterationsLog: string;
   readonly progressFile: string;
+  /** The task folder, and the folders from the workspace to it. */
+  readonly task: string;
+  readonly taskParts: readonly string[];
   readonly bus: string;
   /** The task in the user's words, and the folder with one folder per run: names of document 000. */
   readonly taskFile: string;
   readonly runs: string;
+  readonly #runsOf: string | null;
 
-  constructor(workspace: string, name: string) {
+  /** `runsOf` is the id of the loop if the workspace is its task folder, where several loops have runs. */
+  constructor(workspace: string, name: string, runsOf: string | null = null) {
     this.workspace = workspace;
     this.parts = ['.ralph', 'loops', name];
     this.path = join(workspace, ...this.parts);
@@ -121,19 +139,29 @@ export class Desk {
     this.stateFile = join(this.path, 'state.json');
     this.iterationsLog = join(this.path, 'iterations.log');
     this.progressFile = join(this.path, 'progress.md');
-    this.bus = join(this.path, TASK_BUS);
-    this.taskFile = join(this.path, 'TASK.md');
-    this.runs = join(this.path, RUNS);
+    this.#runsOf = runsOf;
+    this.taskParts = runsOf === null ? this.parts : [];
+    this.task = join(workspace, ...this.taskParts);
+    this.bus = join(this.task, TASK_BUS);
+    this.taskFile = join(this.task, 'TASK.md');
+    this.runs = join(this.task, RUNS);
   }
 
-  /** The path of a marker: on the desk, unless the policy gives an absolute path. */
+  /** Whether the user has made the task folder, and everything in it that is not Ralph's. */
+  get isUsersTask(): boolean {
+    return this.#runsOf !== null;
+  }
+
+  /** The path of a marker: in the task folder, unless the policy gives an absolute path. */
   marker(name: string): string {
-    return isAbsolute(name) ? name : join(this.path, name);
+    return isAbsolute(name) ? name : join(this.task, name);
   }
 
   /** The agent's own folder of a run: `RUN_FOLDER`. */
   run(run: string): string {
-    return join(this.path, runFolder(run));
+    return this.#runsOf === null
+      ? join(this.path, runFolder(run))
+      : join(this.runs, `${this.#runsOf}.${run}`);
   }
 
   /** The prompt where an agent opens it by its path. */
