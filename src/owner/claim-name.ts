@@ -29,6 +29,7 @@ import { unwritable } from '../store/state-place.ts';
 import { UserError } from '../user-error.ts';
 import { refuseOccupiedPlace } from '../worktree/occupied-place.ts';
 import { freePlace, placeFor, refuseToStrand, type AskedPlace } from '../worktree/place.ts';
+import { takeOverMarkers } from './markers.ts';
 import { AlreadyOwned, asUserError, NameTaken } from './refusals.ts';
 
 export interface NameRequest {
@@ -176,7 +177,7 @@ async function archiveEarlier(
   }
   const release = await lockDesk(folder.desk);
   try {
-    return archive(folder, earlier, request.fresh, notes);
+    return archive(folder, earlier, request, notes);
   } finally {
     release();
     if (earlier !== null) await putRecordsAside(earlier.spec, request.workspace);
@@ -187,7 +188,7 @@ async function archiveEarlier(
 function archive(
   folder: LoopFolder,
   earlier: LoopReading | null,
-  fresh: boolean,
+  { fresh, policy }: NameRequest,
   notes: string[],
 ): string | null {
   const desk = archiveDesk(folder.desk);
@@ -200,6 +201,11 @@ function archive(
     renameSync(folder.path, archived);
     notes.push(`archived the earlier loop "${folder.name}": ${desk ?? archived}`);
   }
+  const kept = desk === null || fresh ? [] : takeOverMarkers(folder.desk, desk, policy);
+  if (kept.length > 0)
+    notes.push(
+      `${kept.join()} of the earlier loop still says that the task is done; to work on it again, remove ${folder.desk.marker(kept[0] ?? '')}, or use --fresh`,
+    );
   forget(folder.id);
   dismiss(folder.id);
   unreserve(folder);

@@ -1,8 +1,11 @@
 /** Marker files such as `DONE`, on the desk or where the policy puts them. */
 import { cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { below } from '../files/below.ts';
+import { isTaken } from '../files/files.ts';
 import { isInside, realPath } from '../files/paths.ts';
 import type { Policy } from '../loop/policy.ts';
+import { onDesk } from '../store/desk.ts';
 import type { Desk } from '../store/store.ts';
 
 /** Looks for a marker. Its content does not matter; a folder with its name or an unreadable path is a problem. */
@@ -54,6 +57,25 @@ function move(from: string, to: string): void {
     cpSync(from, to);
     rmSync(from);
   }
+}
+
+/**
+ * Takes the markers of the earlier loop over from its archived desk, if the policy says that they claim: the task was done
+ * before. Returns their names.
+ */
+export function takeOverMarkers(desk: Desk, archived: string, { completion }: Policy): readonly string[] {
+  if (completion.staleMarkers !== 'claim') return [];
+  const names = completion.detectors.flatMap((detector) =>
+    detector.kind === 'marker' && basename(detector.file) === detector.file ? [detector.file] : [],
+  );
+  return below(desk.workspace, archived.split('/'), { make: false }, (from) => {
+    const found = names.filter((name) => isTaken(join(from, name)));
+    if (found.length > 0)
+      onDesk(desk, desk.path, (to) => {
+        for (const name of found) renameSync(join(from, name), join(to, name));
+      });
+    return found;
+  });
 }
 
 /** Moves markers aside that existed before the loop began, if the policy says so. */

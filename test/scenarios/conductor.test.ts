@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ownPosts } from '../rig/own-posts.ts';
 import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
@@ -99,6 +99,28 @@ describe('the DONE marker', () => {
     expect(ownPosts(stage.file(''))).toEqual([
       'INFO task completed (DONE marker present, no active children)',
     ]);
+  });
+
+  it('S1.26 is a success without a run also after the task has ended before, done or not (T004 T035)', async () => {
+    const stage = openLoadedStage();
+    stage.plans(1, createsDone);
+    expect((await stage.run(...conductor)).code).toBe(0);
+    const again = await stage.run(...conductor);
+    expect({ code: again.code, calls: stage.calls }).toEqual({ code: 0, calls: 1 });
+    expect(again.stderr).toContain(
+      `DONE of the earlier loop still says that the task is done; to work on it again, remove ${stage.file('DONE')}, or use --fresh`,
+    );
+    expect((await stage.run(...conductor)).code).toBe(0);
+    expect(stage.calls).toBe(1);
+
+    rmSync(stage.file('DONE'));
+    expect((await stage.run(...conductor, '-m', '1')).code).toBe(1);
+    expect(stage.calls).toBe(2);
+    writeFileSync(stage.file('DONE'), '');
+    expect((await stage.run(...conductor)).code).toBe(0);
+    expect(stage.calls).toBe(2);
+    expect((await stage.run(...conductor, '--fresh', '-m', '1')).code).toBe(1);
+    expect(stage.calls).toBe(3);
   });
 
   it('S1.21 that is a folder is an error, and no agent runs (T005)', async () => {
