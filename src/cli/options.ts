@@ -34,6 +34,8 @@ export interface LimitOptions extends ViewOptions {
   readonly inactivityTimeout?: string;
   readonly restartDelay?: string;
   readonly killGrace?: string;
+  readonly childWait?: string;
+  readonly pollInterval?: string;
   readonly checkpointMaxFile?: string;
 }
 
@@ -138,6 +140,8 @@ export function limitSettings(options: LimitOptions): Settings {
     inactivityTimeout: time('--inactivity-timeout', options.inactivityTimeout),
     restartDelay: time('--restart-delay', options.restartDelay),
     killGrace: time('--kill-grace', options.killGrace),
+    childWait: time('--child-wait', options.childWait),
+    pollInterval: time('--poll-interval', options.pollInterval),
     checkpointMaxFile: size('--checkpoint-max-file', options.checkpointMaxFile),
   };
 }

@@ -220,6 +220,11 @@ export function limitOptions(command: Command, heading: string, defaults: LimitD
     .option('--restart-delay <time>', `delay between iterations${byDefault('0')}`)
     .option('--kill-grace <time>', `time between SIGTERM and SIGKILL${byDefault('5s')}`)
     .option(
+      '--child-wait <time>',
+      `maximum wait for active children when the loop is done${byDefault('0, or 5m with --preset conductor')}`,
+    )
+    .option('--poll-interval <time>', `interval between two looks at these children${byDefault('1s')}`)
+    .option(
       '--checkpoint-max-file <size>',
       `maximum size of untracked files in checkpoints${byDefault('100m')}`,
     );

@@ -20,6 +20,8 @@ export interface Settings {
   readonly inactivityTimeout?: Time | undefined;
   readonly restartDelay?: Time | undefined;
   readonly killGrace?: Time | undefined;
+  readonly childWait?: Time | undefined;
+  readonly pollInterval?: Time | undefined;
   readonly interactive?: boolean | undefined;
   readonly readyTimeout?: Time | undefined;
   readonly checkpointMaxFile?: Size | undefined;
@@ -120,6 +122,8 @@ export const FLAGS: Readonly<Record<string, string>> = {
   inactivityTimeout: '--inactivity-timeout',
   restartDelay: '--restart-delay',
   killGrace: '--kill-grace',
+  childWait: '--child-wait',
+  pollInterval: '--poll-interval',
   interactive: '--interactive',
   readyTimeout: '--ready-timeout',
   checkpointMaxFile: '--checkpoint-max-file',

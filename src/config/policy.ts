@@ -48,6 +48,7 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
     prompt: { sections: sections(settings, base) },
     checkpointMaxFile: bytes(settings.checkpointMaxFile),
     sandbox: settings.sandbox === undefined ? undefined : sandboxPolicy(settings.sandbox),
+    children: waitForChildren(settings, base),
     childLimits: settings.children,
     worktree: { setup: settings.setup, setupTimeoutMs: nullIfZero(milliseconds(settings.setupTimeout)) },
     ...(settings.worktree === true && scm?.tasks === undefined ? { commit: PLAIN_COMMIT } : {}),
@@ -94,6 +95,8 @@ export function settingsOf({
     inactivityTimeout: time(timeouts.inactivityMs),
     restartDelay: time(delay.afterOkMs),
     killGrace: time(timeouts.killGraceMs),
+    childWait: time(policy.children?.waitMs ?? 0),
+    pollInterval: time(policy.children?.pollMs ?? null),
     interactive: policy.host === 'tmux',
     readyTimeout: time(timeouts.readyMs),
     checkpointMaxFile: policy.checkpointMaxFile,
@@ -159,6 +162,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   'timeouts.inactivityMs': 'inactivityTimeout',
   'timeouts.killGraceMs': 'killGrace',
   'timeouts.readyMs': 'readyTimeout',
+  'children.waitMs': 'childWait',
+  'children.pollMs': 'pollInterval',
   checkpointMaxFile: 'checkpointMaxFile',
   'delay.afterOkMs': 'restartDelay',
   'delay.afterFailure.ms': 'restartDelay',
@@ -167,6 +172,18 @@ const FIELDS: Readonly<Record<string, string>> = {
   'commit.command': 'scm.command',
   'commit.timeoutMs': 'scm.timeout',
 };
+
+/** Null for no wait; undefined if the settings do not change it. An interval alone changes nothing where no loop waits. */
+function waitForChildren(
+  { childWait, pollInterval }: Settings,
+  base: Policy,
+): Policy['children'] | undefined {
+  const waitMs = milliseconds(childWait) ?? base.children?.waitMs;
+  const pollMs = milliseconds(pollInterval) ?? base.children?.pollMs ?? POLL_MS;
+  return waitMs === undefined ? undefined : waitMs === 0 ? null : { waitMs, pollMs };
+}
+
+const POLL_MS = 1000;
 
 /** The user's checks and then that of the plan; undefined if the settings do not change them. */
 function commands(

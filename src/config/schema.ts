@@ -176,6 +176,12 @@ const SETTINGS: z.ZodType<Settings> = object({
   inactivityTimeout: time().optional().describe('Maximum time that a run may print nothing (0 = unlimited).'),
   restartDelay: time().optional().describe('Delay between two iterations.'),
   killGrace: time().optional().describe('Time that an agent gets to exit before Ralph kills it.'),
+  childWait: time()
+    .optional()
+    .describe(
+      'Maximum time that a loop that is done waits for its active children (0 = no wait). Default: no wait; 5m with preset conductor.',
+    ),
+  pollInterval: time().optional().describe('Interval between two looks at these children. Default: 1s.'),
   interactive: yesOrNo
     .optional()
     .describe(

@@ -61,7 +61,7 @@ describe('an invalid spec', () => {
     [
       'an invalid policy',
       { prompt: 'a', agent, policy: { children: { waitMs: 'x' } } },
-      'children.waitMs must be',
+      'childWait must be',
     ],
   ])('is rejected: %s', async (_, spec, message) => {
     const workspace = openLibraryFolder();

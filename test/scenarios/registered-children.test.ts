@@ -50,6 +50,20 @@ describe('a child process that the agent has registered', () => {
     expect([stage.calls, stage.hasPlanFile('kid-ended')]).toEqual([2, true]);
   });
 
+  it('S1.3 S1.23 S1.52 is waited for as long as --child-wait says, every --poll-interval', SLOW, async () => {
+    const stage = openStage();
+    stage.plans(1, `${registers('kid')}; ${createsDone}`);
+    const options = ['--child-wait', '1s', '--poll-interval', '20ms'];
+    const { code } = await stage.run('-p', 'work', ...conductor, ...options);
+    expect(code).toBe(0);
+    expect(stage.journal[0]).toMatchObject({ policy: { children: { waitMs: 1000, pollMs: 20 } } });
+    expect(ownPosts(stage.path('.ralph/loops/it')).at(-1)).toBe(
+      'WARNING timeout waiting for children after 1s: [kid]',
+    );
+    stage.release('kid');
+    await stage.until('the end of the child', () => stage.running.length === 0);
+  });
+
   it.each<[string, (stage: Stage, ralph: ReturnType<Stage['starts']>) => Promise<unknown>]>([
     ['ralph stop --now', (stage) => stage.ralph('stop', 'it', '--now').ended],
     ['ralph kill', (stage) => stage.ralph('kill', 'it').ended],
