@@ -194,11 +194,15 @@ function endingFor(
     case 'interrupted':
       return { how: 'interrupted' };
     case 'inactivity':
-      return { how: 'timed-out', which: reason, ...(isUnanswered ? { unanswered: true } : {}) };
     case 'wall':
     case 'total':
     case 'output':
-      return { how: 'timed-out', which: reason };
+      return {
+        how: 'timed-out',
+        which: reason,
+        ...(reason === 'inactivity' && isUnanswered ? { unanswered: true } : {}),
+        ...(code === null || code === 0 ? {} : { code }),
+      };
   }
 }
 

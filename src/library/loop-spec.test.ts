@@ -58,11 +58,7 @@ describe('an invalid spec', () => {
       { prompt: 'a', agent, scm: { tasks: ['commit'] } },
       'scm.command is required with scm.tasks',
     ],
-    [
-      'an invalid policy',
-      { prompt: 'a', agent, policy: { children: { waitMs: 'x' } } },
-      'childWait must be',
-    ],
+    ['an invalid policy', { prompt: 'a', agent, policy: { children: { waitMs: 'x' } } }, 'childWait must be'],
   ])('is rejected: %s', async (_, spec, message) => {
     const workspace = openLibraryFolder();
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- possible in JavaScript

@@ -63,6 +63,7 @@ const ending = variant('how', {
   'timed-out': fields({
     which: oneOf(['wall', 'inactivity', 'output', 'total']),
     unanswered: optional(flag),
+    code: optional(number),
   }),
   interrupted: fields({}),
   'not-started': fields({ error: runError }),

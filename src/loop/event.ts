@@ -311,6 +311,8 @@ export type RunEnding =
       readonly which: 'wall' | 'inactivity' | 'output' | 'total';
       /** The agent started and was silent from then on: its provider never answered. Absent otherwise. */
       readonly unanswered?: true;
+      /** The exit code, which names the signal: 143 after SIGTERM, 137 after SIGKILL. Absent if it is 0 or unknown. */
+      readonly code?: number;
     }
   /** The driver stopped the run because it was no longer wanted. */
   | { readonly how: 'interrupted' }

@@ -162,7 +162,9 @@ function filesOf(run: string, { desk }: LoopFolder): string {
 }
 
 function endedRun({ run, ending, as }: Extract<LoopEvent, { type: 'run.ended' }>): readonly Post[] {
-  const exit = ending.how === 'exited' ? `exit_code: ${ending.code ?? 'unknown'}` : `ended: ${ending.how}`;
+  const code = 'code' in ending ? (ending.code ?? 'unknown') : null;
+  const how = ending.how === 'exited' ? [] : [`ended: ${ending.how}`];
+  const exit = [...(code === null ? [] : [`exit_code: ${code}`]), ...how].join('\n');
   const failure = failureText(ending, as);
   if (failure === null) return [{ type: 'RUN_STOP', run, body: exit }];
   return [

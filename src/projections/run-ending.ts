@@ -10,7 +10,7 @@ export function howItEnded({ ended }: Run): {
 } {
   if (ended === null) return { status: 'running', exitCode: UNKNOWN, summary: null };
   const { ending, as } = ended;
-  const exitCode = ending.how === 'exited' ? (ending.code ?? UNKNOWN) : UNKNOWN;
+  const exitCode = ('code' in ending ? ending.code : null) ?? UNKNOWN;
   if (as === 'ok') return { status: 'completed', exitCode, summary: null };
   if (as === 'wait') return { status: 'stopped', exitCode, summary: null };
   return { status: 'failed', exitCode, summary: summaryOf(ending) };

@@ -144,6 +144,14 @@ describe('the record of a run', () => {
     expect(record('0001')).toMatchObject({ status: 'failed', error_summary: summary });
   });
 
+  it('S1.39 S1.64 has the signal that ended a run which took too long, if it is known', () => {
+    const late = { how: 'timed-out', which: 'wall' } as const;
+    project([], events('conductor', ...first, ends('1.1', 'failure', { ...late, code: 137 })));
+    expect(record('0001')).toMatchObject({ exit_code: 137, error_summary: 'timed out' });
+    project([], events('conductor', ...first, ends('1.1', 'failure', late)));
+    expect(record('0001')).toMatchObject({ exit_code: -1, error_summary: 'timed out' });
+  });
+
   it('S1.43 is stopped after a hand-over by exit code, marker file or message, and has no error', () => {
     const byCode = ends('1.1', 'wait', { how: 'exited', code: 42, error: null });
     project([], events('conductor', ...first, byCode, waits));

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ownPosts } from '../rig/own-posts.ts';
 import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
@@ -307,6 +307,9 @@ describe('processes of an agent', () => {
     const { code, stderr } = await stage.run(...conductor, '--iteration-timeout', '1s');
     expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
     expect(stage.has(1, 'end')).toBe(false);
+    expect(readFileSync(stage.path('.ralph/loops/it/runs/0001/run-info.yaml'), 'utf8')).toMatch(
+      /^exit_code: 143\nstatus: failed\n(?:.*\n)*error_summary: timed out\n/m,
+    );
     expect(stage.state).toMatchObject({ total_failures: 1, runs: 2 });
     expect(linesOf(stderr).slice(1, 6)).toEqual([
       'Agent timeout after 1s, killing process group',
