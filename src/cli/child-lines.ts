@@ -11,7 +11,7 @@ export function childLine(event: Extract<LoopEvent, { type: 'child.started' | 'c
   const name = loopName(event.child);
   if (!isLoopId(event.child))
     return event.type === 'child.started'
-      ? `another program has recorded a child run: ${name}`
+      ? `a child run was recorded: ${name}`
       : `recorded child run ended: ${name}`;
   if (event.type === 'child.started') return `the agent started a child loop: ${name}`;
   const { outcome = null, lost } = event;

@@ -179,7 +179,7 @@ const SETTINGS: z.ZodType<Settings> = object({
   childWait: time()
     .optional()
     .describe(
-      'Maximum time that a loop that is done waits for its active children (0 = no wait). Default: no wait; 5m with preset conductor.',
+      'Maximum time that a loop that is done waits for its active children (0 = no wait). Preset `conductor`: 5m.',
     ),
   pollInterval: time().optional().describe('Interval between two looks at these children. Default: 1s.'),
   interactive: yesOrNo

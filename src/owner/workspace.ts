@@ -56,7 +56,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
         return { name, isThere, problem };
       });
       const isDone = loop.policy().taskFolder && found.some(({ isThere }) => isThere);
-      const recorded = isDone ? recordedChildren(folder) : null;
+      const recorded = isDone ? recordedChildren(folder, loop.policy()) : null;
       if (recorded !== null) await closeDeadRuns(folder.desk, recorded);
       const childrenProblem = recorded?.problem ?? null;
       const plan = await explained(() => lookAtPlan(loop, effect));

@@ -73,6 +73,18 @@ describe('a recorded run', () => {
     expect(recordedChildren(folder).dead).toEqual([]);
   });
 
+  it('S1.54 S1.56 of a sandboxed agent has ended with its run, whatever group its record names', async () => {
+    const { pgid } = startGroup();
+    const inside = put('inside', child(pgid).replace('parent_run_id: p', 'parent_run_id: it-12345678.1.1'));
+    put('outside', child(pgid));
+    const sandbox = { checks: false, write: [], hide: [], network: true };
+    const found = recordedChildren(folder, { sandbox });
+    expect(found).toMatchObject({ active: ['outside'], dead: [{ name: 'inside' }] });
+    await closeDeadRuns(folder.desk, found);
+    expect(load(readFileSync(inside, 'utf8'))).toMatchObject({ status: 'failed', exit_code: -1 });
+    expect(recordedChildren(folder).active).toEqual(['outside']);
+  });
+
   it('S1.55 S1.57 is a problem if it cannot be judged, and counts as alive while the loop waits for it', () => {
     const { pgid } = startGroup();
     put('a', child(0));
@@ -97,7 +109,7 @@ describe('a recorded run', () => {
     writeFileSync(join(elsewhere, 'x', 'run-info.yaml'), child(NO_GROUP));
     symlinkSync(elsewhere, folder.desk.runs);
     expect(recordedChildren(folder).problem).toBe('runs: it is a symbolic link');
-    await closeDeadRuns(folder.desk, { dead: [{ name: 'x', isChild: true }] });
+    await closeDeadRuns(folder.desk, { dead: [{ name: 'x', isChild: true, isOver: false }] });
     expect(readFileSync(join(elsewhere, 'x', 'run-info.yaml'), 'utf8')).toBe(child(NO_GROUP));
   });
 

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { below } from '../files/below.ts';
 import { codeOf, namesIn } from '../files/files.ts';
 import type { Happening } from '../loop/event.ts';
+import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { isGroupAlive } from '../process/group.ts';
 import { reasonOf } from '../user-error.ts';
@@ -22,7 +23,7 @@ import type { Desk, LoopFolder } from './store.ts';
 
 /** Recorded children that started or ended since the journal last said so; starts to close the records of dead ones. */
 export function recordedChanges(folder: LoopFolder, state: LoopState): readonly Happening[] {
-  const found = recordedChildren(folder);
+  const found = recordedChildren(folder, state.policy);
   void closeDeadRuns(folder.desk, found);
   const known = state.children.filter((child) => !isLoopId(child));
   return [
@@ -51,10 +52,18 @@ export interface RecordedChildren {
 interface DeadRun {
   readonly name: string;
   readonly isChild: boolean;
+  /** Whether it has ended with its run, whatever process group its record names. */
+  readonly isOver: boolean;
 }
 
-/** Looks at the records of other programs. */
-export function recordedChildren({ desk, id }: Pick<LoopFolder, 'desk' | 'id'>): RecordedChildren {
+/**
+ * Looks at the records of other programs, between two runs. What a sandboxed agent has started has ended with its run, and the numbers in
+ * its records are those of another PID namespace.
+ */
+export function recordedChildren(
+  { desk, id }: Pick<LoopFolder, 'desk' | 'id'>,
+  { sandbox }: Pick<Policy, 'sandbox'> = { sandbox: null },
+): RecordedChildren {
   const active: string[] = [];
   const groups: number[] = [];
   const dead: DeadRun[] = [];
@@ -68,7 +77,8 @@ export function recordedChildren({ desk, id }: Pick<LoopFolder, 'desk' | 'id'>):
         const isMine = loopIdOf(record?.run_id ?? '') === id;
         if (record === null || isMine || !isOpen(record)) continue;
         const isChild = isChildRecord(record);
-        if (!isGroupAlive(record.pgid)) dead.push({ name, isChild });
+        const isOver = sandbox !== null && loopIdOf(record.parent_run_id ?? '') === id;
+        if (isOver || !isGroupAlive(record.pgid)) dead.push({ name, isChild, isOver });
         else if (isChild) {
           active.push(name);
           groups.push(record.pgid);
@@ -142,14 +152,16 @@ export async function closeDeadRuns(desk: Desk, { dead }: Pick<RecordedChildren,
 const closing = new Set<string>();
 
 /** Closes the record of a dead run; one that is locked for too long, or cannot be written, is left for the next look. */
-async function close(desk: Desk, { name, isChild }: DeadRun): Promise<void> {
+async function close(desk: Desk, { name, isChild, isOver }: DeadRun): Promise<void> {
   const isDone = !isChild && namesIn(desk.task).includes('DONE');
   try {
     await updateRecord(
       (use) => inRun(desk, name, use),
       // Another program may have closed it meanwhile, or a new process may have its place.
       (record) =>
-        isOpen(record) && !isGroupAlive(record.pgid) ? closed(record, new Date(), { isDone }) : null,
+        isOpen(record) && (isOver || !isGroupAlive(record.pgid))
+          ? closed(record, new Date(), { isDone })
+          : null,
     );
   } catch {
     // The record is of no use to this loop.

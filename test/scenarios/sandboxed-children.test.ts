@@ -3,7 +3,7 @@
  *
  * @module-tag bwrap
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { onDisk } from '../rig/temporary-folder.ts';
@@ -92,5 +92,18 @@ cat "$FAKE_CALL/one" "$FAKE_CALL/two" "$FAKE_CALL/three" >"$FAKE_CALL/all"`,
   await stage.ralph('wait', '--all').ended;
   expect(stage.given(2, 'below')).toContain(
     'is 1 generation below the first loop and may start no child loops',
+  );
+});
+
+it('S1.36 S1.54 ends with its run if it is a process that the agent has registered', SLOW, async () => {
+  const stage = sandboxed();
+  const fixture = new URL('../fixtures/registers-child.mjs', import.meta.url).pathname;
+  const child = `${waitFor('never')}; : > "$FAKE_PLAN/ended"`;
+  stage.plans(1, `"${process.execPath}" "${fixture}" kid '${child}'; : > "$TASK_FOLDER/DONE"`);
+  const { code, stderr } = await stage.run('-p', 'work', '--preset', 'conductor', '--kill-grace', '1s');
+  expect({ code, running: stage.running }).toEqual({ code: 0, running: [] });
+  expect(stderr).not.toContain('waiting for');
+  expect(readFileSync(stage.path('.ralph/loops/it/runs/kid/run-info.yaml'), 'utf8')).toContain(
+    'status: failed',
   );
 });
