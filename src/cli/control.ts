@@ -59,16 +59,19 @@ async function stopOne(loop: LoopReading, options: StopOptions): Promise<number>
     return 0;
   }
   refuseUnreadable(loop);
-  const now = options.now === true;
-  if (loop.owner === null) {
+  // The turn of a session is not ours to wait for: it ends by itself, and nothing follows it.
+  const now = options.now === true || isInSession(loop.spec);
+  const stopUnowned = async (): Promise<number> => {
     const { stopOrphan } = await import('./stop-orphan.ts');
-    // The turn of a session is not ours to wait for: it ends by itself, and nothing follows it.
-    return stopOrphan(loop, now || isInSession(loop.spec));
-  }
+    return stopOrphan(loop, now);
+  };
+  if (loop.owner === null) return stopUnowned();
   return sendTo(
     loop,
     { type: 'stop', now, by: 'person' },
     now ? `stopping ${name} now` : `stopping ${name} after the running step`,
+    // The step of a session may just have ended, and the next one may be hours away.
+    isInSession(loop.spec) ? stopUnowned : null,
   );
 }
 

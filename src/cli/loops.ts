@@ -39,7 +39,13 @@ export function checkName(name: string): void {
 }
 
 /** Sends a control to a loop and prints whether it was delivered or queued. */
-export async function sendTo(loop: LoopReading, control: Control, done: string): Promise<number> {
+export async function sendTo(
+  loop: LoopReading,
+  control: Control,
+  done: string,
+  /** What to do if it has no owner that takes the control; null leaves it queued. */
+  unowned: (() => Promise<number>) | null = null,
+): Promise<number> {
   const { name } = loop.spec;
   refuseUnreadable(loop);
   refuseEndedInSession(loop);
@@ -47,6 +53,7 @@ export async function sendTo(loop: LoopReading, control: Control, done: string):
   const delivery = await deliver(loop, control);
   switch (delivery) {
     case 'queued':
+      if (unowned !== null) return unowned();
       print(`queued for ${name}: ${whenTaken(loop)}\n`);
       return 0;
     case 'delivered':

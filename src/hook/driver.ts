@@ -12,6 +12,8 @@ export interface SessionDriver {
   start(request: StartRequest): Promise<StartedSession>;
   /** The session has gone idle after this turn. */
   endTurn(session: string, turn: FinishedTurn): Promise<Answer>;
+  /** What has ended the loop of a session since its last step, or `none`: asked before the session gets a prompt. */
+  look(session: string): Answer | Promise<Answer>;
   /**
    * Ends the loop `loop` of a session. The state of the session may be gone already, or be that of a later loop: it is cleared
    * only if it names `loop`. Null: there is no such loop, or it has ended.

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PROMISE, SessionProgram } from '../../test/rig/session-program.ts';
+import { PROMISE, removeLoopOf, SessionProgram, stopLoopOf } from '../../test/rig/session-program.ts';
 import { readLoopOf } from '../store/read-loop.ts';
 import type { Hook, RalphLoopHook } from './types.ts';
 
@@ -64,6 +64,22 @@ describe('a pending injection', () => {
     expect(program.prompts).toEqual([]);
     expect(hook.isLoopActive('s1')).toBe(false);
   });
+
+  it.each([
+    ['stopped', 'cancelled by a person'],
+    ['removed', 'was removed'],
+  ] as const)(
+    'S5.52 is not made if the loop was %s in a terminal meanwhile, and the session is told',
+    async (how, words) => {
+      const hook = await begun();
+      await (how === 'removed' ? removeLoopOf : stopLoopOf)(hook.getState('s1'));
+      program.time.pass(500);
+      expect([program.prompts, program.time.pending]).toEqual([[], 0]);
+      expect(program.lastToast()).toMatchObject({ title: 'Ralph Loop Stopped' });
+      expect(program.lastToast()?.message).toContain(words);
+      expect(hook.getState('s1')).toBeNull();
+    },
+  );
 
   it('S5.52 does not come from a step during which the loop was cancelled', async () => {
     const hook = program.hook();

@@ -210,13 +210,31 @@ class Steps {
     { prompt, state: { sessionId, loop } }: Extract<Answer, { type: 'continue' }>,
   ): Promise<void> {
     const { loops, tell, options } = this.#on;
-    const state = loops.current(sessionId);
-    if (live.generation !== generation || state?.active !== true || state.loop !== loop) return;
+    const isDropped = (): boolean => {
+      const state = loops.current(sessionId);
+      return live.generation !== generation || state?.active !== true || state.loop !== loop;
+    };
+    if (isDropped()) return;
     try {
-      await options.injectPrompt?.(sessionId, prompt);
+      const looked = this.#look(live, sessionId);
+      const answer = looked instanceof Promise ? await looked : looked;
+      if (live.generation !== generation) return;
+      if (answer.type === 'ended') loops.ended(sessionId);
+      if (answer.type !== 'none') announceAnswer(tell, answer);
+      else if (!isDropped()) await options.injectPrompt?.(sessionId, prompt);
     } catch (error) {
       tell.error('Failed to inject continuation', { sessionId, error: String(error) });
     }
+  }
+
+  /** Asks what has ended the loop meanwhile; no step begins before the answer. */
+  #look(live: LiveSession, sessionId: string): Answer | Promise<Answer> {
+    const looked = this.#on.driver.look(sessionId);
+    if (!(looked instanceof Promise)) return looked;
+    live.isStepping = true;
+    return looked.finally(() => {
+      live.isStepping = false;
+    });
   }
 
   /** Ends the loops of sessions that are gone. */

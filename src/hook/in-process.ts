@@ -1,19 +1,26 @@
+import type * as Steps from '../session/session.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import type { SessionDriver } from './driver.ts';
 
 /** Takes the steps of a loop in this process. The engine is loaded with the first step. */
 export function inProcessDriver(program: string, stateDir: string | undefined): SessionDriver {
+  let steps: typeof Steps | null = null;
+  const load = async (): Promise<typeof Steps> => (steps ??= await import('../session/session.ts'));
   return {
     async start(request) {
-      const { startSession } = await import('../session/session.ts');
+      const { startSession } = await load();
       return startSession({ ...request, program, env: startersEnvironment(process.env), stateDir });
     },
     async endTurn(session, turn) {
-      const { endTurn } = await import('../session/session.ts');
+      const { endTurn } = await load();
       return endTurn(session, turn, stateDir);
     },
+    // At once after a step: the prompt is given when its delay is over, not later.
+    look: (session) =>
+      steps?.endedMeanwhile(session, stateDir) ??
+      load().then(({ endedMeanwhile }) => endedMeanwhile(session, stateDir)),
     async cancel(session, loop) {
-      const { cancelSession } = await import('../session/session.ts');
+      const { cancelSession } = await load();
       return cancelSession(session, stateDir, loop);
     },
   };

@@ -38,6 +38,12 @@ export function stepDriver(
         throw unexpected(answer);
       return answer;
     },
+    async look(session) {
+      const answer = await take({ type: 'look', session });
+      if (answer.type !== 'none' && answer.type !== 'waiting' && answer.type !== 'ended')
+        throw unexpected(answer);
+      return answer;
+    },
     async cancel(session, loop) {
       const answer = await take({ type: 'cancel', session, loop });
       if (answer.type === 'none') return null;

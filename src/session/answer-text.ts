@@ -30,6 +30,17 @@ export function ended(
   return { type: 'ended', outcome: type, state, message };
 }
 
+/** For a loop that `ralph rm` has removed, or in whose place another one was started under its name. */
+export function removed(state: RalphLoopState, loop: string): Answer {
+  const message = `Ralph loop ${loop} was removed; this session has no loop any more`;
+  return { type: 'ended', outcome: 'stopped', state, message };
+}
+
+/** For a loop that another process is about to stop. */
+export function stopping(state: RalphLoopState): Answer {
+  return { type: 'waiting', state, message: 'Ralph loop: being stopped' };
+}
+
 export function waiting(state: RalphLoopState, loop: LoopState, name: string): Answer {
   return { type: 'waiting', state, message: `Ralph loop: ${whyItRests(loop, name)}` };
 }

@@ -11,8 +11,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRun } from '../loop/run.ts';
 import { fits } from '../loop/shape.ts';
+import type { LoopState } from '../loop/state.ts';
 import { enclosingRuns } from '../store/enclosing-runs.ts';
-import { post } from '../store/inbox.ts';
+import { endRecord } from '../store/end-record.ts';
+import { post, queuedControls } from '../store/inbox.ts';
 import { findFolder, readLoopOf, specIn } from '../store/read-loop.ts';
 import { isInSession } from '../store/spec.ts';
 import { loopId } from '../store/spec-shape.ts';
@@ -21,7 +23,7 @@ import { visible } from '../store/visible.ts';
 import { UserError } from '../user-error.ts';
 import type { Answer } from './answer.ts';
 import type { RalphArguments } from './arguments.ts';
-import { continued, ended, waiting } from './answer-text.ts';
+import { continued, ended, removed, stopping, waiting } from './answer-text.ts';
 import { driveOnce, takeTurn, Turns } from './drive-turn.ts';
 import { modeBlock } from './mode-block.ts';
 import {
@@ -161,10 +163,7 @@ export async function endTurn(
   const state = options.state ?? readState(session, stateDir);
   if (state === null || !state.active || state.loop === undefined) return NONE;
   const folder = folderWith(state.loop, session);
-  if (folder === null) {
-    clearState(session, stateDir);
-    return NONE;
-  }
+  if (folder === null) return lost(state, state.loop, stateDir);
   if (!existsSync(folder.workspace)) throw goneWorkspace(folder.workspace);
   const turns = new Turns(turn, options.taken);
   const loop = await takeTurn(folder, turns);
@@ -176,7 +175,7 @@ export async function endTurn(
   if (loop.state.outcome !== null) {
     loop.close();
     clearState(session, stateDir);
-    return ended(state, loop.end());
+    return ended(withLimit(state, loop.state), loop.end());
   }
   // The session works again, so a wait for the provider is over.
   if (openRun(loop.state) === null && !loop.state.control.paused && turn.error === undefined)
@@ -184,14 +183,15 @@ export async function endTurn(
   const failedBefore = loop.end().rejectedClaims;
   const stop = await driveOnce(loop, turns, turn);
   const record = loop.end();
+  const limited = withLimit(state, loop.state);
   if (stop.why === 'ended') {
     clearState(session, stateDir);
-    return ended(state, record);
+    return ended(limited, record);
   }
   // Cancelled or replaced meanwhile: the process that did so ends the loop.
   if (readState(session, stateDir)?.loop !== state.loop) return NONE;
   const now: RalphLoopState = {
-    ...state,
+    ...limited,
     iteration: loop.state.turn.iteration,
     lastIterationAt: new Date().toISOString(),
   };
@@ -199,6 +199,44 @@ export async function endTurn(
   if (turns.prompt === null) return waiting(now, loop.state, record.name);
   const rejected = record.rejectedClaims > failedBefore ? record.failingChecks : [];
   return continued(now, turns.prompt, rejected);
+}
+
+/** A person may have changed the limit (`ralph set`). */
+function withLimit(state: RalphLoopState, { policy }: LoopState): RalphLoopState {
+  return { ...state, maxIterations: policy.limits.iterations ?? Number.MAX_SAFE_INTEGER };
+}
+
+/**
+ * What has ended the loop of a session since its last step, such as `ralph stop` in a terminal; `none` if nothing has. Asked
+ * before the session gets a prompt that had to wait.
+ */
+export function endedMeanwhile(session: string, stateDir?: string): Answer {
+  const state = readState(session, stateDir);
+  if (state === null || state.loop === undefined) return NONE;
+  const found = folderWith(state.loop, session) === null ? null : readLoopOf(state.loop);
+  if (found === null) return lost(state, state.loop, stateDir);
+  if (found.trouble !== null) throw new UserError(found.trouble);
+  if (found.state.outcome !== null) {
+    clearState(session, stateDir);
+    return ended(withLimit(state, found.state), endRecord(found.state, found.report, found.spec));
+  }
+  const isStopping =
+    found.state.control.stop !== null ||
+    queuedControls(found.folder.inbox).some((control) => control.type === 'stop');
+  return isStopping ? stopping(state) : NONE;
+}
+
+/** The answer for a session whose loop is not there any more; throws if it is there and cannot be read. */
+function lost(state: RalphLoopState, loop: string, stateDir: string | undefined): Answer {
+  const path = join(loopsFolder(), loop);
+  const spec = fits(loopId, loop) ? specIn(path) : null;
+  if (spec === null && fits(loopId, loop) && existsSync(path))
+    throw new UserError(
+      `cannot continue the loop of this session: ${visible(join(path, 'spec.json'))} is missing or damaged; cancel-ralph ends the loop`,
+    );
+  clearState(state.sessionId, stateDir);
+  // It was never the loop of this session.
+  return spec !== null && spec.session !== state.sessionId ? NONE : removed(state, loop);
 }
 
 /** What every step changes. */

@@ -23,7 +23,14 @@ import { UserError } from '../user-error.ts';
 import type { Answer } from './answer.ts';
 import { ARGUMENTS, text } from './arguments-shape.ts';
 import type { RalphArguments } from './arguments.ts';
-import { cancelSession, endTurn, sessionStatus, startSession, type StartedSession } from './session.ts';
+import {
+  cancelSession,
+  endedMeanwhile,
+  endTurn,
+  sessionStatus,
+  startSession,
+  type StartedSession,
+} from './session.ts';
 import { isSessionId, type RalphLoopState } from './session-file.ts';
 import type { FinishedTurn } from './turn.ts';
 
@@ -37,6 +44,8 @@ export async function takeStep(input: unknown, env: NodeJS.ProcessEnv): Promise<
     }
     case 'turn':
       return await endTurn(step.session, step.turn, step.stateDir);
+    case 'look':
+      return endedMeanwhile(step.session, step.stateDir);
     case 'cancel': {
       const state = await cancelSession(step.session, step.stateDir, step.loop);
       return state === null ? { type: 'none' } : { type: 'cancelled', state };
@@ -66,6 +75,7 @@ export type StepInput =
       readonly turn: FinishedTurn;
       readonly stateDir?: string | undefined;
     }
+  | { readonly type: 'look'; readonly session: string; readonly stateDir?: string | undefined }
   | {
       readonly type: 'cancel';
       readonly session: string;
@@ -109,7 +119,7 @@ const turn: Rule = object({
   error: optional(object({ message: text, limit: optional(object({ resetsAt: nullable(moment) })) })),
 } satisfies Record<keyof FinishedTurn, Rule>);
 
-const type: Rule = oneOf(['start', 'turn', 'cancel', 'status']);
+const type: Rule = oneOf(['start', 'turn', 'look', 'cancel', 'status']);
 const stateDir = optional(path);
 const STEP: Rule = variant('type', {
   start: object({
@@ -124,6 +134,7 @@ const STEP: Rule = variant('type', {
     stateDir,
   }),
   turn: object({ type, session, turn, stateDir }),
+  look: object({ type, session, stateDir }),
   cancel: object({ type, session, loop: optional(shortText(1000)), stateDir }),
   status: object({ type, session, stateDir }),
 });

@@ -6,7 +6,9 @@ import { vi } from 'vitest';
 import { createHookWith } from '../../src/hook/hook.ts';
 import { inProcessDriver } from '../../src/hook/in-process.ts';
 import type { Timers } from '../../src/hook/timers.ts';
-import { readLoopOf } from '../../src/store/read-loop.ts';
+import { removeLoop } from '../../src/commands/remove.ts';
+import { takeOver } from '../../src/owner/take-over.ts';
+import { readLoopOf, type LoopReading } from '../../src/store/read-loop.ts';
 import type {
   Hook,
   HookMessage,
@@ -14,12 +16,32 @@ import type {
   RalphLog,
   RalphLoopHook,
   RalphLoopOptions,
+  RalphLoopState,
   Toast,
 } from '../../src/hook/types.ts';
 
 /** How a loop has ended; undefined while it has not. */
 export function outcomeOf(loop: string | undefined): string | undefined {
   return readLoopOf(loop ?? '')?.state.outcome?.type;
+}
+
+/** What `ralph stop` does in a terminal. */
+export async function stopLoopOf(state: RalphLoopState | null): Promise<void> {
+  const { folder, spec } = loopOf(state);
+  const owned = await takeOver(folder.workspace, spec.name, { by: 'person', env: {} });
+  owned.receive({ type: 'stop', now: true, by: 'person' });
+  await owned.drive();
+}
+
+/** What `ralph rm` does in a terminal. */
+export async function removeLoopOf(state: RalphLoopState | null): Promise<void> {
+  await removeLoop(loopOf(state));
+}
+
+function loopOf(state: RalphLoopState | null): LoopReading {
+  const loop = readLoopOf(state?.loop ?? '');
+  if (loop === null) throw new Error('the session has no loop');
+  return loop;
 }
 
 export const PROMISE = '<promise>DONE</promise>';

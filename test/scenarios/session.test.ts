@@ -1,5 +1,5 @@
 /** A loop inside a session, and the commands of people beside it. */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openLoadedStage, waitFor, type Stage } from './stage.ts';
@@ -91,6 +91,53 @@ describe('a loop inside a session', () => {
     expect(stopped.stderr).not.toMatch(/Agent command|reattached/);
     expect(await answer(stage, turn('one'))).toMatchObject({ type: 'ended', outcome: 'stopped' });
     expect(await answer(stage, turn('two'))).toEqual({ type: 'none' });
+  });
+
+  it('is stopped from outside while a check runs, which ends at once', async () => {
+    const stage = openLoadedStage();
+    await start(stage, [`touch "$FAKE_PLAN/checking"; ${waitFor()}`]);
+    const step1 = step(stage, turn(PROMISE));
+    await stage.waitForFile(join(stage.plan, 'checking'));
+    const stopped = await stage.ralph('stop', NAME).ended;
+    expect([stopped.code, stopped.stdout]).toEqual([0, `stopping ${NAME} now\n`]);
+    expect(JSON.parse((await step1.ended).stdout)).toMatchObject({ type: 'ended', outcome: 'stopped' });
+  });
+
+  it('says the limit that `ralph set` has changed', async () => {
+    const stage = openLoadedStage();
+    await start(stage);
+    await stage.ralph('set', NAME, 'max-iterations=3').ended;
+    const next = await answer(stage, turn('one'));
+    expect(next).toMatchObject({ message: 'Ralph loop: iteration 2 of 3', state: { maxIterations: 3 } });
+    expect(next['prompt']).toContain('[RALPH LOOP - ITERATION 2/3]');
+    await stage.ralph('set', NAME, 'max-iterations=2').ended;
+    expect(await answer(stage, turn('two'))).toMatchObject({
+      outcome: 'iterations-exhausted',
+      state: { maxIterations: 2 },
+    });
+  });
+
+  it('says that it was removed, and that its record is damaged', async () => {
+    const stage = openLoadedStage();
+    await start(stage);
+    await stage.ralph('rm', NAME).ended;
+    const removed = await answer(stage, turn('one'));
+    expect(removed).toMatchObject({ type: 'ended', outcome: 'stopped' });
+    expect(removed['message']).toMatch(
+      /^Ralph loop fix-the-tests-1\S* was removed; this session has no loop/,
+    );
+    expect(await answer(stage, turn('two'))).toEqual({ type: 'none' });
+    await start(stage);
+    const [loop] = readdirSync(join(stage.env['XDG_STATE_HOME'] ?? '', 'ralph/loops'));
+    const spec = join(stage.env['XDG_STATE_HOME'] ?? '', 'ralph/loops', loop ?? '', 'spec.json');
+    writeFileSync(spec, 'damaged');
+    for (const input of [turn('one'), turn('two')]) {
+      // oxlint-disable-next-line no-await-in-loop -- one turn after the other
+      const { stdout } = await step(stage, input).ended;
+      expect(JSON.parse(stdout)).toMatchObject({ type: 'error' });
+      expect(stdout).toContain('is missing or damaged; cancel-ralph ends the loop');
+    }
+    expect(await answer(stage, { type: 'cancel', session: 's1' })).toMatchObject({ type: 'cancelled' });
   });
 
   it('keeps its checkpoints in git and runs the checks again after a step that was killed', async () => {
