@@ -18,7 +18,7 @@ export {
 export type { SessionDriver, StartRequest } from './hook/driver.ts';
 export { createHookWith, createRalphLoopHook } from './hook/hook.ts';
 export { readMarkdownState } from './hook/markdown-state.ts';
-export { createHookRegistry, type HookRegistry } from './hook/registry.ts';
+export { createHookRegistry, getHookRegistry, type HookRegistry } from './hook/registry.ts';
 export type {
   FirstMessage,
   Hook,

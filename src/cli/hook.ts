@@ -15,7 +15,11 @@ import { explainError, explanationOf } from './errors.ts';
 import { isPrinted, print } from './print.ts';
 
 /** Translates what a host program says; null prints nothing. */
-type Translation = (input: unknown, env: NodeJS.ProcessEnv) => Promise<object | null>;
+type Translation = (
+  input: unknown,
+  env: NodeJS.ProcessEnv,
+  say: (progress: object) => void,
+) => Promise<object | null>;
 
 /** A row per host program. They are not loaded one by one: each file costs time, and a session waits for its hook. */
 const TRANSLATIONS: Readonly<Record<string, Translation>> = {
@@ -33,11 +37,10 @@ export async function hookCommand(program: string): Promise<number> {
     const interrupted = onSignal();
     setCertificatesAgain(process.env);
     useLockOfFront(process.env);
-    const answer = await translate(parsed(await stdin(program), program), process.env);
+    const answer = await translate(parsed(await stdin(program), program), process.env, printLine);
     // The session has not waited for the answer.
     if (interrupted() !== null) return interrupted() ?? 0;
-    // Not `printJson`, which may change texts for the runner of a CI job.
-    if (answer !== null) print(`${JSON.stringify(answer)}\n`);
+    if (answer !== null) printLine(answer);
     return 0;
   } catch (error) {
     if (program === 'step') return answerError(error);
@@ -52,6 +55,11 @@ export async function hookCommand(program: string): Promise<number> {
  */
 export function leaveAtOnce(code: number): void {
   if (isPrinted()) process.exit(code);
+}
+
+/** Not `printJson`, which may change texts for the runner of a CI job. */
+function printLine(value: object): void {
+  print(`${JSON.stringify(value)}\n`);
 }
 
 /** The front of the hooks hides this variable from Node.js, which would read the certificates before it starts. */

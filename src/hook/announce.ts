@@ -1,5 +1,6 @@
 /** What a hook tells people, as document 004 words it: a line in the log and a toast. */
 import type { Answer } from '../session/answer.ts';
+import { cancelledText } from '../session/command-text.ts';
 import { HOOK_NAME } from './constants.ts';
 import type { LogDetails, RalphLog, RalphLoopState, Toast } from './types.ts';
 
@@ -9,6 +10,8 @@ export interface Announcer {
   readonly error: (message: string, details?: LogDetails) => void;
   /** A toast that fails changes nothing for the loop. */
   readonly toast: (toast: Toast) => void;
+  /** A line in the session that stays. */
+  readonly note: (session: string, text: string) => void;
 }
 
 /** A log that fails changes nothing for the loop. */
@@ -25,7 +28,11 @@ export function harmless(log: RalphLog): RalphLog {
   return { info: safe('info'), warn: safe('warn'), error: safe('error') };
 }
 
-export function announcer(log: RalphLog, showToast: (toast: Toast) => void): Announcer {
+export function announcer(
+  log: RalphLog,
+  showToast: (toast: Toast) => void,
+  showNote: (session: string, text: string) => void = () => {},
+): Announcer {
   return {
     info: (message, details) => log.info(`[${HOOK_NAME}] ${message}`, details),
     warn: (message, details) => log.warn(`[${HOOK_NAME}] ${message}`, details),
@@ -35,6 +42,13 @@ export function announcer(log: RalphLog, showToast: (toast: Toast) => void): Ann
         () => showToast(toast),
         (error) =>
           log.warn(`[${HOOK_NAME}] Failed to show a toast`, { title: toast.title, error: String(error) }),
+      );
+    },
+    note(session, text) {
+      attempt(
+        () => showNote(session, text),
+        (error) =>
+          log.warn(`[${HOOK_NAME}] Failed to show a note`, { sessionId: session, error: String(error) }),
       );
     },
   };
@@ -71,7 +85,9 @@ export function announceCancel(to: Announcer, state: RalphLoopState): void {
   toastCancelled(to, state);
 }
 
-export function toastCancelled(to: Announcer, { iteration }: RalphLoopState): void {
+export function toastCancelled(to: Announcer, state: RalphLoopState): void {
+  const { sessionId, iteration } = state;
+  to.note(sessionId, cancelledText(state));
   to.toast({
     title: 'Ralph Loop Cancelled',
     message: `Stopped at iteration ${iteration}`,
@@ -83,6 +99,8 @@ export function toastCancelled(to: Announcer, { iteration }: RalphLoopState): vo
 /** What a step has decided. */
 export function announceAnswer(to: Announcer, answer: Exclude<Answer, { type: 'none' }>): void {
   const { sessionId, iteration, maxIterations: max, completionPromise } = answer.state;
+  // Whoever looks at the session later sees neither toasts nor the log. A new prompt is there anyway.
+  if (answer.type !== 'continue') to.note(sessionId, answer.message);
   switch (answer.type) {
     case 'continue':
       to.info('Continuing loop', { sessionId, iteration, max });
@@ -119,6 +137,21 @@ export function announceAnswer(to: Announcer, answer: Exclude<Answer, { type: 'n
           to.toast(stopped(answer.message));
       }
   }
+}
+
+/** Checks run for longer than a moment. */
+export function announceChecks(to: Announcer, session: string, checks: readonly string[]): void {
+  to.info('Checks running', { sessionId: session, checks });
+  to.note(
+    session,
+    `Ralph loop: running the ${checks.length === 1 ? 'check' : 'checks'} ${checks.join(', ')}`,
+  );
+}
+
+/** A step that was not taken: the loop stays as it is. */
+export function announceFailedStep(to: Announcer, session: string, message: string): void {
+  to.error('Failed to increment iteration', { sessionId: session, error: message });
+  to.note(session, `Ralph loop: not continued: ${message}`);
 }
 
 function announceRejection(to: Announcer, sessionId: string, rejected: readonly string[]): void {

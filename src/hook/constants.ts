@@ -20,5 +20,8 @@ export const CONTINUATION_PROMPT_TEMPLATE: string = CONTINUATION_TEMPLATE;
 /** Idle events are ignored for so many milliseconds after the last error. */
 export const RECOVERY_TIME = 5000;
 
+/** Checks that take longer, in milliseconds, are announced. */
+export const CHECKS_NOTE_DELAY = 1000;
+
 /** How many milliseconds the messages of a session may take. */
 export const MESSAGES_TIMEOUT = 3000;

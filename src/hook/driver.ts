@@ -10,8 +10,12 @@ import type { FinishedTurn } from '../session/turn.ts';
 export interface SessionDriver {
   /** Creates the loop of a session and writes its state; rejects with one clear message if that is not possible. */
   start(request: StartRequest): Promise<StartedSession>;
-  /** The session has gone idle after this turn. */
-  endTurn(session: string, turn: FinishedTurn): Promise<Answer>;
+  /** The session has gone idle after this turn. `checking` is called once if checks run, with their commands. */
+  endTurn(
+    session: string,
+    turn: FinishedTurn,
+    checking?: (checks: readonly string[]) => void,
+  ): Promise<Answer>;
   /** What has ended the loop of a session since its last step, or `none`: asked before the session gets a prompt. */
   look(session: string): Answer | Promise<Answer>;
   /**

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PROMISE, removeLoopOf, SessionProgram, stopLoopOf } from '../../test/rig/session-program.ts';
@@ -218,6 +218,67 @@ describe('an error of a session', () => {
       expect(hook.isLoopActive('s1')).toBe(true);
     },
   );
+});
+
+describe('a note in the session', () => {
+  const notes: string[] = [];
+  const showNote = (session: string, text: string): void => void notes.push(`${session}: ${text}`);
+  beforeEach(() => {
+    notes.length = 0;
+  });
+
+  it('says how the loop has ended, and why it rests', async () => {
+    const hook = program.hook({ showNote });
+    hook.startLoop('s1', 'Fix all', { maxIterations: 1 });
+    hook.startLoop('s2', 'Fix all');
+    hook.startLoop('s3', 'Fix all');
+    await program.turn(hook, 's1', 'Begun.');
+    await program.turn(hook, 's2', PROMISE);
+    await fails(hook, 's3', { name: 'ApiError', message: 'slow down', limit: { resetsAt: null } });
+    hook.cancelLoop('s3');
+    await hook.settled();
+    expect(notes).toEqual([
+      expect.stringMatching(/^s1: Ralph loop fix-all-1 ended after 1 iteration: .*limit/),
+      expect.stringMatching(/^s2: Ralph loop fix-all-2 ended after 1 iteration: /),
+      expect.stringMatching(/^s3: Ralph loop: usage limit.*type anything to continue/),
+      's3: Ralph loop cancelled at iteration 1.',
+    ]);
+  });
+
+  it('says that checks run, if they take longer than a second', async () => {
+    const hook = program.hook({ showNote });
+    const until = (file: string): string => `touch running; until test -e ${file}; do sleep 0.02; done`;
+    hook.startLoop('s1', 'Fix all', { checks: ['true', until('go')] });
+    const idle = program.turn(hook, 's1', PROMISE);
+    await expect.poll(() => existsSync(join(program.workdir, 'running'))).toBe(true);
+    program.time.pass(999);
+    expect(notes).toEqual([]);
+    program.time.pass(1);
+    expect(notes).toEqual([`s1: Ralph loop: running the checks true, ${until('go')}`]);
+    writeFileSync(join(program.workdir, 'go'), '');
+    await idle;
+    expect([notes.length, program.time.pending]).toEqual([2, 0]);
+  });
+
+  it('says that a step was not taken, and that the record of a loop is damaged', async () => {
+    const hook = program.hook({ showNote });
+    hook.startLoop('s1', 'Fix all');
+    await hook.settled();
+    const { journal } = readLoopOf(hook.getState('s1')?.loop ?? '')?.folder ?? { journal: '' };
+    writeFileSync(journal, 'damaged\n');
+    await program.turn(hook, 's1', 'Begun.');
+    expect(notes).toEqual([expect.stringContaining(`s1: Ralph loop: not continued: `)]);
+    expect(notes[0]).toContain(journal);
+    notes.length = 0;
+    writeFileSync(program.stateFile('s1'), '{ "active": tr');
+    await program.turn(hook, 's1', 'More.');
+    expect(notes).toEqual([
+      expect.stringContaining('s1: Ralph loop: not continued: cannot read the state of this'),
+    ]);
+    expect(notes[0]).toContain(program.stateFile('s1'));
+    hook.cancelLoop('s1');
+    expect(existsSync(program.stateFile('s1'))).toBe(false);
+  });
 });
 
 describe('a deleted session', () => {

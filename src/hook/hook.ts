@@ -11,17 +11,19 @@ import { resolve } from 'node:path';
 import { realPath } from '../files/paths.ts';
 import type { Answer } from '../session/answer.ts';
 import { CONSOLE_LOG, errorText } from '../session/log.ts';
-import { isSessionId } from '../session/session-file.ts';
+import { damagedState, isSessionId } from '../session/session-file.ts';
 import type { TurnError } from '../session/turn.ts';
 import {
   announceAnswer,
   announceCancel,
+  announceChecks,
+  announceFailedStep,
   announcer,
   harmless,
   toastCancelled,
   type Announcer,
 } from './announce.ts';
-import { DEFAULT_CONFIG, HOOK_NAME, RECOVERY_TIME } from './constants.ts';
+import { CHECKS_NOTE_DELAY, DEFAULT_CONFIG, HOOK_NAME, RECOVERY_TIME } from './constants.ts';
 import type { SessionDriver } from './driver.ts';
 import { isAbort, sessionIn, usageLimitIn } from './events.ts';
 import { inProcessDriver } from './in-process.ts';
@@ -48,11 +50,11 @@ export function createHookWith(
   driver: SessionDriver,
   options: RalphLoopOptions = {},
   timers: Timers = SYSTEM_TIMERS,
-): Hook & RalphLoopHook {
+): Hook & RalphLoopHook & ContinuingHook {
   const config = configOf(options.config);
-  const { showToast = () => {}, program } = options;
+  const { showToast = () => {}, showNote, program } = options;
   const log = harmless(options.log ?? CONSOLE_LOG);
-  const tell = announcer(log, showToast);
+  const tell = announcer(log, showToast, showNote);
   const messages = new MessageSource(options, tell, timers);
   const loops = new SessionLoops({
     driver,
@@ -67,14 +69,13 @@ export function createHookWith(
     log,
     tell,
   });
-  const steps = new Steps({ driver, config, loops, messages, tell, options });
+  const steps = new Steps({ driver, config, loops, messages, tell, timers, options });
   return {
     name: HOOK_NAME,
     description: 'Agentic iteration loop for autonomous task completion',
     // Below recovery hooks.
     priority: 50,
     events: ['session.idle', 'session.error', 'session.deleted'],
-    offByDefault: true,
     handler: (context) => steps.handle(context),
     startLoop: (sessionId: string, prompt: string, loopOptions: StartLoopOptions = {}) =>
       config.enabled && loops.start(sessionId, prompt, loopOptions),
@@ -87,9 +88,16 @@ export function createHookWith(
       sessionId === undefined ? (loops.states()[0] ?? null) : loops.current(sessionId),
     isLoopActive: (sessionId) => loops.current(sessionId)?.active === true,
     loopStarted: (sessionId) => loops.first(sessionId),
+    isContinuing: (sessionId) => loops.remembered(sessionId)?.isContinuing === true,
     settled: () => loops.settled(),
     dispose: () => loops.dispose(),
   };
+}
+
+/** For host programs that do not say that an idle session was aborted. */
+export interface ContinuingHook {
+  /** Whether a session is idle only until its checks have ended, or its next prompt has waited for its delay. */
+  isContinuing(sessionId: string): boolean;
 }
 
 /** The host program of a hook that does not say which one it is in. */
@@ -101,6 +109,7 @@ interface StepsOptions {
   readonly loops: SessionLoops;
   readonly messages: MessageSource;
   readonly tell: Announcer;
+  readonly timers: Timers;
   readonly options: Pick<RalphLoopOptions, 'injectPrompt' | 'checkSessionExists'>;
 }
 
@@ -155,14 +164,17 @@ class Steps {
   }
 
   async #idle(sessionId: string): Promise<void> {
-    const { loops, tell } = this.#on;
+    const { loops, tell, config } = this.#on;
     if (loops.remembered(sessionId)?.isRecovering === true) {
       tell.info('Skipped: in recovery', { sessionId });
       return;
     }
     const state = loops.current(sessionId);
-    if (state === null) await this.#clearOrphans(sessionId);
-    else if (state.active) await this.#step(sessionId, undefined);
+    if (state === null) {
+      const damaged = damagedState(sessionId, config.stateDir);
+      if (damaged !== null) tell.note(sessionId, `Ralph loop: not continued: ${damaged}`);
+      await this.#clearOrphans(sessionId);
+    } else if (state.active) await this.#step(sessionId, undefined);
   }
 
   /** One step at a time, and none while its injection is pending. */
@@ -174,7 +186,7 @@ class Steps {
     try {
       await live.do(() => this.#endTurn(live, generation, sessionId, error));
     } catch (failure) {
-      this.#on.tell.error('Failed to increment iteration', { sessionId, error: errorText(failure) });
+      announceFailedStep(this.#on.tell, sessionId, errorText(failure));
     } finally {
       live.isStepping = false;
     }
@@ -186,13 +198,18 @@ class Steps {
     sessionId: string,
     error: TurnError | undefined,
   ): Promise<void> {
-    const { driver, loops, messages, tell, config } = this.#on;
+    const { driver, loops, messages, tell, config, timers } = this.#on;
     const known = live.generation === generation ? loops.current(sessionId) : null;
     const state = known?.active === true ? await loops.withLoop(live, known) : null;
     if (state === null || live.generation !== generation) return;
     const { turn, seen } = await messages.lastTurn(sessionId, state.seenMessages);
     if (live.generation !== generation) return;
-    const answer = await driver.endTurn(sessionId, error === undefined ? turn : { ...turn, error });
+    let endNote: (() => void) | null = null;
+    const checking = (checks: readonly string[]): void => {
+      endNote = timers.after(CHECKS_NOTE_DELAY, () => announceChecks(tell, sessionId, checks));
+    };
+    const ended = error === undefined ? turn : { ...turn, error };
+    const answer = await driver.endTurn(sessionId, ended, checking).finally(() => endNote?.());
     if (live.generation !== generation || answer.type === 'none') return;
     if (answer.type === 'ended') loops.ended(sessionId);
     else loops.keepSeen(sessionId, seen);
@@ -224,6 +241,7 @@ class Steps {
       else if (!isDropped()) await options.injectPrompt?.(sessionId, prompt);
     } catch (error) {
       tell.error('Failed to inject continuation', { sessionId, error: String(error) });
+      tell.note(sessionId, `Ralph loop: could not continue the session: ${errorText(error)}`);
     }
   }
 

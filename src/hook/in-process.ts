@@ -11,9 +11,9 @@ export function inProcessDriver(program: string, stateDir: string | undefined): 
       const { startSession } = await load();
       return startSession({ ...request, program, env: startersEnvironment(process.env), stateDir });
     },
-    async endTurn(session, turn) {
+    async endTurn(session, turn, checking) {
       const { endTurn } = await load();
-      return endTurn(session, turn, stateDir);
+      return endTurn(session, turn, stateDir, { checking });
     },
     // At once after a step: the prompt is given when its delay is over, not later.
     look: (session) =>

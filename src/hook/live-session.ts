@@ -73,6 +73,11 @@ export class LiveSession {
     });
   }
 
+  /** After an error nothing continues for a while, also if the loop is told about the error. */
+  get isContinuing(): boolean {
+    return (this.isStepping || this.isInjecting) && !this.isRecovering;
+  }
+
   get isInjecting(): boolean {
     return this.#cancelInjection !== null;
   }

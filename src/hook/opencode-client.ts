@@ -37,6 +37,8 @@ interface Reply {
 /** The sessions of opencode, as the hook asks for them. */
 export class OpencodeSessions {
   readonly #client: OpencodeClient;
+  /** Notes for sessions that are in a turn. */
+  readonly #waiting = new Map<string, readonly string[]>();
   /** What subagents have used, by the id of the call; it does not change once the call has ended. */
   readonly #spent = new Map<string, SpentUsage>();
 
@@ -64,13 +66,28 @@ export class OpencodeSessions {
     dataOf(await this.#client.session.promptAsync({ path: { id }, body }));
   }
 
-  /** Shows a text to the person only. Not in a turn: a new message there makes the agent answer it. */
-  async note(id: string, text: string): Promise<void> {
+  /** Shows a text to the person only, or after the turn of the session. */
+  async keepNote(id: string, text: string): Promise<void> {
+    if (await this.note(id, text)) return;
+    this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), text]);
+  }
+
+  /** Shows the notes that have waited for the end of a turn. */
+  async showWaiting(id: string): Promise<void> {
+    const texts = this.#waiting.get(id) ?? [];
+    this.#waiting.delete(id);
+    // oxlint-disable-next-line no-await-in-loop -- in their order
+    for (const text of texts) await this.keepNote(id, text);
+  }
+
+  /** Shows a text to the person only. Not in a turn, and false then: a new message there makes the agent answer it. */
+  async note(id: string, text: string): Promise<boolean> {
     const { data } = await this.#client.session.status();
-    if (isRecord(record(data)[id])) return;
+    if (isRecord(record(data)[id])) return false;
     const settings = promptSettings(await this.#messages(id));
     const body = { ...settings, noReply: true, parts: [{ type: 'text', text, ignored: true }] };
     dataOf(await this.#client.session.prompt({ path: { id }, body }));
+    return true;
   }
 
   async exists(id: string): Promise<boolean> {

@@ -1,10 +1,12 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSessionPlace } from '../../test/rig/session-place.ts';
 import { FakeOpencode } from '../../test/rig/fake-opencode.ts';
 import { sessionStatus } from '../session/session.ts';
 import { readState } from '../session/session-file.ts';
 import { inProcessDriver } from './in-process.ts';
-import type { StepDriver } from './step-driver.ts';
+import { stepDriver, type StepDriver } from './step-driver.ts';
 
 const driver: StepDriver = {
   ...inProcessDriver('opencode', undefined),
@@ -32,6 +34,10 @@ const ended = (session = 'ses_1'): Promise<void> =>
   vi.waitFor(() => expect(readState(session)).toBeNull(), LONG);
 const toasted = (title: string): Promise<void> =>
   vi.waitFor(() => expect(opencode.toasts.map((toast) => toast.title)).toContain(title), LONG);
+
+/** The check of a loop runs; it has made a file. */
+const checking = (): Promise<void> =>
+  vi.waitFor(() => expect(existsSync(join(workspace, 'running'))).toBe(true), LONG);
 
 /** A loop in another session continues meanwhile, and it is the only one. */
 async function nothingElseContinues(): Promise<void> {
@@ -78,6 +84,65 @@ describe('the plugin of opencode', () => {
     await ended();
     await nothingElseContinues();
     expect(opencode.logged).toContain('[ralph-loop] User aborted, loop cleared');
+  });
+
+  it.each(['its checks run', 'its prompt waits'])(
+    'S5.31 S5.52 stops at an abort while %s, which opencode reports as one more idle event',
+    async (when) => {
+      const waits = when === 'its checks run';
+      await start(`"Fix it"${waits ? ' --check "touch running; sleep 60"' : ''}`);
+      await opencode.works('ses_1');
+      await opencode.answers('ses_1', waits ? '<promise>DONE</promise>' : 'not yet');
+      await (waits ? checking() : toasted('Ralph Loop'));
+      await opencode.emit('session.idle', { sessionID: 'ses_1' });
+      await toasted('Ralph Loop Cancelled');
+      await ended();
+      await nothingElseContinues();
+      expect(opencode.notes.map(({ text }) => text)).toEqual([
+        expect.stringMatching(/^Ralph loop cancelled at iteration [12]\.$/),
+      ]);
+    },
+  );
+
+  it('S5.52 does not take the end of a turn of the person, while checks run, for an abort', async () => {
+    await start('"Fix it" --check "touch running; until test -e go; do sleep 0.02; done"');
+    await opencode.works('ses_1');
+    await opencode.answers('ses_1', '<promise>DONE</promise>');
+    await checking();
+    await opencode.works('ses_1');
+    await opencode.answers('ses_1', 'You are welcome.');
+    writeFileSync(join(workspace, 'go'), '');
+    await toasted('Ralph Loop Complete!');
+    expect(opencode.logged).not.toContain('[ralph-loop] User aborted, loop cleared');
+  });
+
+  it('leaves a note of the end in the session, after the turn if there is one', async () => {
+    await start('"Fix it" --max-iterations=1');
+    await opencode.answers('ses_1', 'not yet');
+    await vi.waitFor(() => expect(opencode.notes).toHaveLength(1), LONG);
+    expect(opencode.notes[0]?.text).toMatch(/^Ralph loop fix-it-1 ended after 1 iteration, /);
+    await start('"Fix it"', 'ses_2');
+    opencode.setBusy('ses_2');
+    await opencode.command('ses_2', 'cancel-ralph');
+    await toasted('Ralph Loop Cancelled');
+    expect(opencode.notes).toHaveLength(1);
+    opencode.setBusy('ses_2', false);
+    await opencode.emit('session.idle', { sessionID: 'ses_2' });
+    await vi.waitFor(() => expect(opencode.notes).toHaveLength(2), LONG);
+    expect(opencode.notes[1]).toEqual({ session: 'ses_2', text: 'Ralph loop cancelled at iteration 1.' });
+  });
+
+  it('says in the session that Ralph is missing', async () => {
+    await start('"Fix it"');
+    opencode.load(workspace, {
+      ...driver,
+      ...stepDriver('opencode', [[join(workspace, 'no-such-program')]]),
+    });
+    await opencode.answers('ses_1', 'not yet');
+    await vi.waitFor(() => expect(opencode.notes).toHaveLength(1), LONG);
+    expect(opencode.notes[0]?.text).toMatch(
+      /^Ralph loop: not continued: cannot find Ralph; .*ralph hook install opencode/,
+    );
   });
 
   it('S5.32 S5.33 rests after an error, and ignores errors of no session', async () => {

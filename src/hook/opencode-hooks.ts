@@ -12,6 +12,7 @@ import { notStartedText } from '../session/command-text.ts';
 import { errorText } from '../session/log.ts';
 import { createRalphCommands } from './commands.ts';
 import { createHookWith } from './hook.ts';
+import { Work } from './opencode-work.ts';
 import { OpencodeSessions, opencodeLog, type OpencodeInput } from './opencode-client.ts';
 import { hookError } from './opencode-messages.ts';
 import type { StepDriver } from './step-driver.ts';
@@ -35,16 +36,22 @@ export function opencodeHooks(
   const isCurrent = becomeCurrent(directory);
   const sessions = new OpencodeSessions(client);
   const log = opencodeLog(client);
+  const work = new Work();
   const failures = new Set<(message: string) => void>();
   const showToast = (toast: Toast): void => {
     if (toast.variant === 'error') for (const tell of failures) tell(toast.message);
     client.tui.showToast({ body: toast }).catch(() => {});
   };
+  const noNote = (error: unknown): void =>
+    log.warn('[ralph-loop] Failed to show a note', { error: String(error) });
   const hook = createHookWith(driver, {
     program: 'opencode',
     workdir: directory,
     log,
     showToast,
+    showNote(session, shown) {
+      sessions.keepNote(session, shown).catch(noNote);
+    },
     getMessages: (session) => sessions.messages(session),
     injectPrompt: (session, prompt) => sessions.prompt(session, prompt),
     checkSessionExists: (session) => sessions.exists(session),
@@ -99,7 +106,8 @@ export function opencodeHooks(
     async event({ event: { type, properties } }) {
       if (hasOneTurn || !isCurrent()) return;
       const given = record(properties);
-      const context = contextOf(type, given);
+      const context = contextOf(type, given, work.isAborted(type, given, hook));
+      if (type === 'session.idle') sessions.showWaiting(text(given['sessionID'])).catch(noNote);
       if (context !== null)
         hook.handler(context).catch((error: unknown) => log.error('Ralph failed', { error: String(error) }));
       if (type === 'server.instance.disposed' && given['directory'] === directory) hook.dispose();
@@ -116,8 +124,9 @@ export function opencodeHooks(
 }
 
 /** An event of opencode for the hook; null if it is not one that the hook knows. */
-function contextOf(event: string, properties: Json): HookContext | null {
+function contextOf(event: string, properties: Json, isAborted: boolean): HookContext | null {
   const sessionId = text(properties['sessionID']);
+  if (isAborted) return { event: 'session.error', sessionId, data: { error: { name: 'AbortError' } } };
   switch (event) {
     case 'session.idle':
       return { event, sessionId };

@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { PROMISE, SessionProgram } from '../../test/rig/session-program.ts';
-import { createHookRegistry, type HookRegistry } from './registry.ts';
+import { createHookRegistry, getHookRegistry, type HookRegistry } from './registry.ts';
 import type { Hook, HookContext } from './types.ts';
 
 const IDLE: HookContext = { event: 'session.idle', sessionId: 's1' };
@@ -90,18 +90,19 @@ describe('the Ralph hook in a registry', () => {
   });
   afterEach(() => program.close());
 
-  it('S5.57 is off unless it is enabled', () => {
-    const registry = createHookRegistry();
-    registry.register(program.hook());
-    expect(registry.hooks()).toEqual([]);
-    registry.register(program.hook(), { enabled: true });
-    expect(registry.hooks().map(({ name }) => name)).toEqual(['ralph-loop']);
+  it('S5.46 S5.57 is active as document 004 registers it, and off if it is disabled', () => {
+    const ralphHook = program.hook();
+    getHookRegistry().register(ralphHook);
+    onTestFinished(() => void getHookRegistry().unregister('ralph-loop'));
+    expect(getHookRegistry().hooks()).toEqual([ralphHook]);
+    getHookRegistry().register(ralphHook, { enabled: false });
+    expect(getHookRegistry().hooks()).toEqual([]);
   });
 
   it('S5.46 drives a session through the adapter of the program', async () => {
     const registry = createHookRegistry({ log: program.log });
     const hook = program.hook();
-    registry.register(hook, { enabled: true });
+    registry.register(hook);
     hook.startLoop('s1', 'Fix all');
     program.hears('s1', 'assistant', 'Begun.');
     await registry.emit(IDLE);

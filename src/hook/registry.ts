@@ -5,7 +5,7 @@ import type { Hook, HookContext, HookResult, RalphLog } from './types.ts';
 
 /** Calls the hooks of a host program. */
 export interface HookRegistry {
-  /** Adds a hook, in place of one of the same name. A hook that is off by default has to be enabled. */
+  /** Adds a hook, in place of one of the same name; with `enabled: false` only the place is cleared. */
   register(hook: Hook, options?: { readonly enabled?: boolean }): void;
   unregister(name: string): boolean;
   /** The hooks that are called, in their order. */
@@ -23,7 +23,7 @@ export function createHookRegistry({
 }: { readonly timeoutMs?: number; readonly log?: RalphLog } = {}): HookRegistry {
   let registered: readonly Hook[] = [];
   return {
-    register(hook, { enabled = hook.offByDefault !== true } = {}) {
+    register(hook, { enabled = true } = {}) {
       const others = registered.filter(({ name }) => name !== hook.name);
       registered = (enabled ? [...others, hook] : others).toSorted((a, b) => b.priority - a.priority);
     },
@@ -50,6 +50,14 @@ export function createHookRegistry({
     },
   };
 }
+
+/** The registry of this program. */
+export function getHookRegistry(): HookRegistry {
+  shared ??= createHookRegistry();
+  return shared;
+}
+
+let shared: HookRegistry | null = null;
 
 /** In milliseconds, for each hook. */
 const HOOK_TIMEOUT = 30_000;

@@ -7,7 +7,14 @@
  */
 import type { RalphArguments } from '../session/arguments.ts';
 import { errorText } from '../session/log.ts';
-import { allStates, clearState, isSessionId, readState, writeState } from '../session/session-file.ts';
+import {
+  allStates,
+  clearState,
+  damagedState,
+  isSessionId,
+  readState,
+  writeState,
+} from '../session/session-file.ts';
 import type { StartedSession } from '../session/session.ts';
 import { announceFailedStart, announceStart, type Announcer } from './announce.ts';
 import type { SessionDriver } from './driver.ts';
@@ -71,7 +78,6 @@ export class SessionLoops {
     const generation = live.supersede();
     live.isForgotten = false;
     live.wanted = state;
-    announceStart(tell, state);
     // Asked now: what the session says from here on belongs to the loop.
     const seen = this.#options.messages.count(session);
     live.first = live.do(() => this.#create(live, generation, state, seen));
@@ -83,8 +89,12 @@ export class SessionLoops {
     session: string,
   ): { readonly state: RalphLoopState; readonly cleared: boolean; readonly done: Promise<void> } | null {
     const state = this.current(session);
-    if (state === null) return null;
     const { driver, tell, config, log } = this.#options;
+    if (state === null) {
+      if (isSessionId(session) && damagedState(session, config.stateDir) !== null)
+        clearState(session, config.stateDir, log);
+      return null;
+    }
     const live = this.live(session);
     const generation = live.supersede();
     live.wanted = null;
@@ -96,6 +106,7 @@ export class SessionLoops {
         if (loop !== undefined) await driver.cancel(session, loop);
       } catch (error) {
         tell.error('Failed to end loop', { sessionId: session, loop, error: errorText(error) });
+        tell.note(session, `Ralph loop: could not be ended: ${errorText(error)}`);
       }
     };
     // A step may run checks for minutes: it is told now, not after them.
@@ -216,6 +227,7 @@ export class SessionLoops {
       if (live.generation !== generation) return null;
       this.#write({ ...started.state, ...(seen === undefined ? {} : { seenMessages: seen }) });
       this.#arrived(live, generation);
+      announceStart(tell, started.state);
       return started;
     } catch (error) {
       if (live.generation !== generation) return null;

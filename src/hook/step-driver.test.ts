@@ -38,6 +38,21 @@ describe('steps in a child process', () => {
     expect(await driver.status('s1')).toBeNull();
   });
 
+  it('hears that checks run before the answer, and looks whether the loop has ended meanwhile', async () => {
+    const driver = stepDriver('opencode', [RALPH]);
+    const checks = ['touch running; until test -e go; do sleep 0.02; done'];
+    await driver.start({ session: 's1', workspace, asked: { prompt: 'Fix it', checks } });
+    expect(await driver.look('s1')).toEqual({ type: 'none' });
+    const heard: (readonly string[])[] = [];
+    const turn = { messages: [{ role: 'assistant', text: '<promise>DONE</promise>' }] } as const;
+    const answer = driver.endTurn('s1', turn, (commands) => {
+      heard.push(commands);
+      writeFileSync(join(workspace, 'go'), '');
+    });
+    expect(await answer).toMatchObject({ type: 'ended', outcome: 'done' });
+    expect(heard).toEqual([checks]);
+  });
+
   it('rejects with the message of Ralph', async () => {
     const driver = stepDriver('opencode', [RALPH]);
     const asked = { prompt: 'x', checks: [], maxTime: 'soon' };

@@ -7,7 +7,17 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { describeProblem, fields, isRecord, list, oneOf, string, variant, whole } from '../loop/shape.ts';
+import { list, parsed, text } from '../agents/json.ts';
+import {
+  describeProblem,
+  fields,
+  isRecord,
+  list as listOf,
+  oneOf,
+  string,
+  variant,
+  whole,
+} from '../loop/shape.ts';
 import type { Rule } from '../loop/shape.ts';
 import type { StepAnswer, StepInput } from '../session/step.ts';
 import { UserError } from '../user-error.ts';
@@ -25,15 +35,20 @@ export function stepDriver(
   stateDir?: string,
 ): StepDriver {
   const at = stateDir === undefined ? {} : { stateDir };
-  const take = (input: StepInput): Promise<StepAnswer> => ask(program, commands, { ...input, ...at });
+  const take = (input: StepInput, hear?: (line: string) => void): Promise<StepAnswer> =>
+    ask(program, commands, { ...input, ...at }, hear);
   return {
     async start(request) {
       const answer = await take({ type: 'start', program, ...request });
       if (answer.type !== 'started') throw unexpected(answer);
       return answer;
     },
-    async endTurn(session, turn) {
-      const answer = await take({ type: 'turn', session, turn });
+    async endTurn(session, turn, checking) {
+      const progress = checking === undefined ? {} : { progress: true };
+      const answer = await take({ type: 'turn', session, turn, ...progress }, (line) => {
+        const said = parsed(line);
+        if (said['type'] === 'checking') checking?.(list(said['checks']).map(text));
+      });
       if (answer.type === 'started' || answer.type === 'cancelled' || answer.type === 'status')
         throw unexpected(answer);
       return answer;
@@ -63,13 +78,14 @@ async function ask(
   host: string,
   commands: readonly (readonly string[])[],
   input: StepInput,
+  hear: (line: string) => void = () => {},
 ): Promise<StepAnswer> {
-  const text = JSON.stringify(input);
+  const step = JSON.stringify(input);
   for (const [program = '', ...args] of commands) {
     // A version manager may have removed this Node or this Ralph.
     if (args[0] !== undefined && !existsSync(args[0])) continue;
     // oxlint-disable-next-line no-await-in-loop -- each is tried only if the one before is missing
-    const ended = await run(program, [...args, 'hook', 'step'], text);
+    const ended = await run(program, [...args, 'hook', 'step'], step, hear);
     if (ended !== null) return answerIn(ended);
   }
   throw new UserError(
@@ -79,17 +95,28 @@ async function ask(
 
 interface Ended {
   readonly code: number | null;
+  /** The last line of its output. */
   readonly output: string;
   readonly errors: string;
 }
 
-/** Runs a command to its end; null if there is no such program. */
-function run(program: string, args: readonly string[], input: string): Promise<Ended | null> {
+/** Runs a command to its end; null if there is no such program. `hear` gets each line that it prints. */
+function run(
+  program: string,
+  args: readonly string[],
+  input: string,
+  hear: (line: string) => void,
+): Promise<Ended | null> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
-    const output: Buffer[] = [];
-    let errors = '';
-    child.stdout.on('data', (piece: Buffer) => output.push(piece));
+    child.stdout.setEncoding('utf8');
+    let [rest, last, errors] = ['', '', ''];
+    child.stdout.on('data', (piece: string) => {
+      const lines = (rest + piece).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) hear(line);
+      last = lines.at(-1) ?? last;
+    });
     child.stderr.on('data', (piece: Buffer) => {
       errors = (errors + piece.toString()).slice(-MAX_ERRORS);
     });
@@ -99,7 +126,7 @@ function run(program: string, args: readonly string[], input: string): Promise<E
       if ('code' in error && error.code === 'ENOENT') resolve(null);
       else reject(error);
     });
-    child.on('close', (code) => resolve({ code, output: Buffer.concat(output).toString('utf8'), errors }));
+    child.on('close', (code) => resolve({ code, output: rest === '' ? last : rest, errors }));
     child.stdin.end(input);
   });
 }
@@ -133,7 +160,7 @@ const state: Rule = fields({
   completionPromise: string,
   sessionId: string,
 });
-const texts: Rule = list(string);
+const texts: Rule = listOf(string);
 const type: Rule = oneOf(['none', 'continue', 'waiting', 'ended', 'started', 'cancelled', 'status']);
 const ANSWER: Rule = variant('type', {
   none: fields({ type }),

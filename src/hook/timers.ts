@@ -6,12 +6,11 @@ export interface Timers {
   after(ms: number, call: () => void): () => void;
 }
 
-/** They keep no program running. */
+/** They keep a program running: a session that waits for its next prompt is not over. */
 export const SYSTEM_TIMERS: Timers = {
   now: () => performance.now(),
   after(ms, call) {
     const timer = setTimeout(call, ms);
-    timer.unref();
     return () => clearTimeout(timer);
   },
 };

@@ -60,8 +60,6 @@ export interface Hook {
   /** Hooks with a higher one are called first. */
   readonly priority: number;
   readonly events: readonly string[];
-  /** A registry calls it only if it was enabled explicitly. */
-  readonly offByDefault?: true;
   handler(context: HookContext): Promise<HookResult | void>;
 }
 
@@ -105,6 +103,8 @@ export interface RalphLoopOptions {
   /** Appends a user message and triggers the model. */
   readonly injectPrompt?: ((sessionId: string, prompt: string) => Promise<void>) | undefined;
   readonly showToast?: ((toast: Toast) => void) | undefined;
+  /** Shows a line in the session that stays, to the person only: that checks run, why the loop rests or how it has ended. */
+  readonly showNote?: ((sessionId: string, text: string) => void) | undefined;
   readonly checkSessionExists?: ((sessionId: string) => Promise<boolean>) | undefined;
   /** A file of JSON lines with the messages of a session; it is read before `getMessages` is called. */
   readonly getTranscriptPath?: ((sessionId: string) => string | undefined) | undefined;

@@ -26,13 +26,14 @@ import {
 } from './claude-transcript.ts';
 import type { HookInput } from './hook-input.ts';
 import { readState } from './session-file.ts';
-import { endTurn, sessionStatus } from './session.ts';
+import { endTurn, refuseDamagedState, sessionStatus } from './session.ts';
 import type { FinishedTurn, TurnError } from './turn.ts';
 
 /** Answers `Stop`. */
 export async function stopped(input: HookInput, env: NodeJS.ProcessEnv): Promise<object | null> {
   const { session } = input;
   const state = readState(session);
+  if (state === null) refuseDamagedState(session);
   if (state === null) return null;
   const busy = list(input.fields['background_tasks']).filter(isRunning);
   if (busy.length > 0) {

@@ -13,7 +13,14 @@ import { cancelledText, failureText, NO_LOOP_TEXT, notStartedText, startedText }
 import { codexCommand, type CodexCommand } from './codex-command.ts';
 import { finishedTurn, isDuringTurn } from './codex-turn.ts';
 import { hookInput, type HookInput } from './hook-input.ts';
-import { cancelSession, endTurn, sessionStatus, startSession, type StartedSession } from './session.ts';
+import {
+  cancelSession,
+  endTurn,
+  refuseDamagedState,
+  sessionStatus,
+  startSession,
+  type StartedSession,
+} from './session.ts';
 import { readState } from './session-file.ts';
 
 /** Codex's answer; null for no answer. */
@@ -96,6 +103,7 @@ const OF_HOOKS = /^(?:CLAUDE_)?PLUGIN_(?:ROOT|DATA)$/;
 
 async function step(event: HookInput): Promise<CodexAnswer | null> {
   const state = readState(event.session);
+  if (state === null) refuseDamagedState(event.session);
   if (state === null) return null;
   const turn = finishedTurn(event, Date.parse(state.startedAt));
   return answerOf(await endTurn(event.session, turn, undefined, { state }));

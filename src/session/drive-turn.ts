@@ -80,13 +80,18 @@ export async function driveOnce(
   loop: OwnedLoop,
   turns: Turns,
   turn: FinishedTurn | null,
+  checking?: (checks: readonly string[]) => void,
 ): Promise<EngineStop> {
+  let tell = checking;
   const leave = (): void => loop.leave();
   turns.onPrompt = leave;
   driven.add(loop);
   const driving = loop.drive({
     began(effect) {
       if (isLong(effect, loop.state)) leave();
+      if (effect.type !== 'check' || tell === undefined) return;
+      tell(loop.state.policy.checks.commands.map(({ command }) => command));
+      tell = undefined;
     },
     appended(event) {
       // A host program cannot continue a session that an error has ended.

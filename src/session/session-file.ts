@@ -11,7 +11,7 @@
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { below } from '../files/below.ts';
-import { codeOf, namesIn, PRIVATE_FILE, PRIVATE_FOLDER, readRegular } from '../files/files.ts';
+import { codeOf, foundAt, namesIn, PRIVATE_FILE, PRIVATE_FOLDER, readRegular } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import {
@@ -29,6 +29,7 @@ import {
   type Rule,
 } from '../loop/shape.ts';
 import { stateFolder } from '../store/state-folder.ts';
+import { visible } from '../store/visible.ts';
 import { ARGUMENTS } from './arguments-shape.ts';
 import type { RalphArguments } from './arguments.ts';
 import { CONSOLE_LOG, errorText, type RalphLog } from './log.ts';
@@ -76,6 +77,15 @@ export function readState(
     return null;
   }
 }
+
+/** What to tell the person if a session has a state that cannot be read; null if it has none, or a valid one. */
+export function damagedState(session: string, stateDir?: string): string | null {
+  const file = fileOf(session, stateDir);
+  if (foundAt(file) === null || readState(session, stateDir, SILENT) !== null) return null;
+  return `cannot read the state of this session's loop, ${visible(file)}; cancel-ralph removes it, and ralph stop NAME in a terminal ends the loop`;
+}
+
+const SILENT: RalphLog = { info() {}, warn() {}, error() {} };
 
 /** Writes the state of a session and returns true; false with an error in the log if that is not possible. */
 export function writeState(

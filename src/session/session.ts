@@ -29,6 +29,7 @@ import { modeBlock } from './mode-block.ts';
 import {
   allStates,
   clearState,
+  damagedState,
   isSessionId,
   linkLock,
   readState,
@@ -151,6 +152,8 @@ export interface StepOptions {
   readonly state?: RalphLoopState;
   /** Called when the turn belongs to a run, before the checks: whatever happens then, it must not be given again. */
   readonly taken?: () => void;
+  /** Called once if checks run, with their commands. */
+  readonly checking?: ((checks: readonly string[]) => void) | undefined;
 }
 
 /** A turn of the session has ended: what happens next. */
@@ -161,6 +164,7 @@ export async function endTurn(
   options: StepOptions = {},
 ): Promise<Answer> {
   const state = options.state ?? readState(session, stateDir);
+  if (state === null) refuseDamagedState(session, stateDir);
   if (state === null || !state.active || state.loop === undefined) return NONE;
   const folder = folderWith(state.loop, session);
   if (folder === null) return lost(state, state.loop, stateDir);
@@ -181,7 +185,7 @@ export async function endTurn(
   if (openRun(loop.state) === null && !loop.state.control.paused && turn.error === undefined)
     loop.receive({ type: 'resume', now: true });
   const failedBefore = loop.end().rejectedClaims;
-  const stop = await driveOnce(loop, turns, turn);
+  const stop = await driveOnce(loop, turns, turn, options.checking);
   const record = loop.end();
   const limited = withLimit(state, loop.state);
   if (stop.why === 'ended') {
@@ -199,6 +203,12 @@ export async function endTurn(
   if (turns.prompt === null) return waiting(now, loop.state, record.name);
   const rejected = record.rejectedClaims > failedBefore ? record.failingChecks : [];
   return continued(now, turns.prompt, rejected);
+}
+
+/** Throws if the session has a loop whose state cannot be read. */
+export function refuseDamagedState(session: string, stateDir?: string): void {
+  const trouble = damagedState(session, stateDir);
+  if (trouble !== null) throw new UserError(trouble);
 }
 
 /** A person may have changed the limit (`ralph set`). */
@@ -252,7 +262,8 @@ export async function cancelSession(
 ): Promise<RalphLoopState | null> {
   const state = readState(session, stateDir);
   const isCurrent = state !== null && (only === undefined || state.loop === only);
-  if (isCurrent) clearState(session, stateDir);
+  const isDamaged = state === null && only === undefined && damagedState(session, stateDir) !== null;
+  if (isCurrent || isDamaged) clearState(session, stateDir);
   const loop = only ?? state?.loop;
   if (loop !== undefined) await endLoop(loop, session);
   return isCurrent ? state : null;

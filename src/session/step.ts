@@ -1,11 +1,13 @@
 /**
- * `ralph hook step`: the steps of a session for plugins that run in another program. One JSON value in, one JSON value out.
+ * `ralph hook step`: the steps of a session for plugins that run in another program. One JSON value in, one JSON value out; a
+ * plugin that asks for progress gets it on lines before the answer.
  *
  * 1. Every field is checked before a step; an unknown field is an error, so that a misspelled limit is never ignored.
  * 2. Every answer has a `type`. `error` means that nothing was done, and its `message` is for the person.
  */
 import { describeProblem, type Rule } from '../loop/shape.ts';
 import {
+  flag,
   list,
   moment,
   nullable,
@@ -35,7 +37,12 @@ import { isSessionId, type RalphLoopState } from './session-file.ts';
 import type { FinishedTurn } from './turn.ts';
 
 /** Takes the step that a plugin asks for; throws a `UserError`. */
-export async function takeStep(input: unknown, env: NodeJS.ProcessEnv): Promise<StepAnswer> {
+export async function takeStep(
+  input: unknown,
+  env: NodeJS.ProcessEnv,
+  /** Gets what is said before the answer. */
+  say: (progress: StepProgress) => void = () => {},
+): Promise<StepAnswer> {
   const step = checked(input);
   switch (step.type) {
     case 'start': {
@@ -43,7 +50,9 @@ export async function takeStep(input: unknown, env: NodeJS.ProcessEnv): Promise<
       return { type: 'started', ...(await startSession({ ...request, env: startersEnvironment(env) })) };
     }
     case 'turn':
-      return await endTurn(step.session, step.turn, step.stateDir);
+      return await endTurn(step.session, step.turn, step.stateDir, {
+        checking: step.progress === true ? (checks) => say({ type: 'checking', checks }) : undefined,
+      });
     case 'look':
       return endedMeanwhile(step.session, step.stateDir);
     case 'cancel': {
@@ -73,6 +82,8 @@ export type StepInput =
       readonly type: 'turn';
       readonly session: string;
       readonly turn: FinishedTurn;
+      /** Says on a line before the answer that checks run. */
+      readonly progress?: boolean | undefined;
       readonly stateDir?: string | undefined;
     }
   | { readonly type: 'look'; readonly session: string; readonly stateDir?: string | undefined }
@@ -84,6 +95,12 @@ export type StepInput =
       readonly stateDir?: string | undefined;
     }
   | { readonly type: 'status'; readonly session: string; readonly stateDir?: string | undefined };
+
+/** What a step says before its answer. */
+export interface StepProgress {
+  readonly type: 'checking';
+  readonly checks: readonly string[];
+}
 
 export type StepAnswer =
   | Answer
@@ -133,7 +150,7 @@ const STEP: Rule = variant('type', {
     description: optional(text),
     stateDir,
   }),
-  turn: object({ type, session, turn, stateDir }),
+  turn: object({ type, session, turn, progress: optional(flag), stateDir }),
   look: object({ type, session, stateDir }),
   cancel: object({ type, session, loop: optional(shortText(1000)), stateDir }),
   status: object({ type, session, stateDir }),

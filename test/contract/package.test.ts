@@ -79,6 +79,7 @@ describe('the exports', () => {
       'detectCompletionPromise',
       'detectInMessages',
       'detectInTranscript',
+      'getHookRegistry',
       'incrementIteration',
       'parseRalphArguments',
       'readMarkdownState',

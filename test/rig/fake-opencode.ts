@@ -54,8 +54,14 @@ export class FakeOpencode {
     await Promise.all(this.#hooks.map((hooks) => hooks.event({ event: { type, properties } })));
   }
 
-  setBusy(session: string): void {
-    this.#busy.add(session);
+  /** The session begins a turn. */
+  async works(session: string): Promise<void> {
+    await this.emit('session.status', { sessionID: session, status: { type: 'busy' } });
+  }
+
+  setBusy(session: string, isBusy = true): void {
+    if (isBusy) this.#busy.add(session);
+    else this.#busy.delete(session);
   }
 
   delete(session: string): void {
