@@ -25,7 +25,7 @@ export const LATE_IN_HOOK = modules({
   projections: 'run-ending',
   sandbox: 'loop-sandbox requests',
   scm: 'checkpoints evidence git scm start task-progress user-git',
-  session: 'arguments check-environment codex mode-block status-text step',
+  session: 'arguments check-environment codex mode-block session-start status-text step',
   store:
     'aliases background check-output enclosing-runs excerpts how-it-failed ralph-folder recorded-children short-list strangers tmux-server visible',
 });

@@ -206,7 +206,9 @@ class Steps {
     if (live.generation !== generation) return;
     let endNote: (() => void) | null = null;
     const checking = (checks: readonly string[]): void => {
-      endNote = timers.after(CHECKS_NOTE_DELAY, () => announceChecks(tell, sessionId, checks));
+      endNote = timers.after(CHECKS_NOTE_DELAY, () => {
+        if (live.generation === generation) announceChecks(tell, sessionId, checks);
+      });
     };
     const ended = error === undefined ? turn : { ...turn, error };
     const answer = await driver.endTurn(sessionId, ended, checking).finally(() => endNote?.());

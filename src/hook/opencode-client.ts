@@ -39,6 +39,8 @@ export class OpencodeSessions {
   readonly #client: OpencodeClient;
   /** Notes for sessions that are in a turn. */
   readonly #waiting = new Map<string, readonly string[]>();
+  /** Notes appear in their order. */
+  #lastNote: Promise<void> = Promise.resolve();
   /** What subagents have used, by the id of the call; it does not change once the call has ended. */
   readonly #spent = new Map<string, SpentUsage>();
 
@@ -68,7 +70,17 @@ export class OpencodeSessions {
 
   /** Shows a text to the person only, or after the turn of the session. */
   async keepNote(id: string, text: string): Promise<void> {
-    if (await this.note(id, text)) return;
+    const before = this.#lastNote;
+    const shown = (async () => {
+      await before.catch(() => {});
+      if (!(await this.note(id, text))) this.noteLater(id, text);
+    })();
+    this.#lastNote = shown;
+    await shown;
+  }
+
+  /** Shows a text to the person only, after the next turn of the session. */
+  noteLater(id: string, text: string): void {
     this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), text]);
   }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSessionPlace } from '../../test/rig/session-place.ts';
 import { FakeOpencode } from '../../test/rig/fake-opencode.ts';
+import { loopsOfOthers } from '../session/session-start.ts';
 import { sessionStatus } from '../session/session.ts';
 import { readState } from '../session/session-file.ts';
 import { inProcessDriver } from './in-process.ts';
@@ -11,6 +12,7 @@ import { stepDriver, type StepDriver } from './step-driver.ts';
 const driver: StepDriver = {
   ...inProcessDriver('opencode', undefined),
   status: async (session) => sessionStatus(session)?.lines ?? null,
+  begin: async (session, folder) => loopsOfOthers(session, folder),
 };
 
 let workspace: string;
@@ -86,23 +88,35 @@ describe('the plugin of opencode', () => {
     expect(opencode.logged).toContain('[ralph-loop] User aborted, loop cleared');
   });
 
-  it.each(['its checks run', 'its prompt waits'])(
-    'S5.31 S5.52 stops at an abort while %s, which opencode reports as one more idle event',
-    async (when) => {
-      const waits = when === 'its checks run';
-      await start(`"Fix it"${waits ? ' --check "touch running; sleep 60"' : ''}`);
-      await opencode.works('ses_1');
-      await opencode.answers('ses_1', waits ? '<promise>DONE</promise>' : 'not yet');
-      await (waits ? checking() : toasted('Ralph Loop'));
-      await opencode.emit('session.idle', { sessionID: 'ses_1' });
-      await toasted('Ralph Loop Cancelled');
-      await ended();
-      await nothingElseContinues();
-      expect(opencode.notes.map(({ text }) => text)).toEqual([
-        expect.stringMatching(/^Ralph loop cancelled at iteration [12]\.$/),
-      ]);
-    },
-  );
+  it('S5.31 S5.52 stops at an abort while its checks run, which opencode reports as one more idle event', async () => {
+    await start('"Fix it" --check "touch running; sleep 60"');
+    await opencode.works('ses_1');
+    await opencode.answers('ses_1', '<promise>DONE</promise>');
+    await checking();
+    await opencode.emit('session.idle', { sessionID: 'ses_1' });
+    await toasted('Ralph Loop Cancelled');
+    await ended();
+    await nothingElseContinues();
+    await vi.waitFor(
+      () => expect(opencode.notes.at(-1)?.text).toBe('Ralph loop cancelled at iteration 1.'),
+      LONG,
+    );
+  });
+
+  it('S5.31 S5.52 stops at an abort while its prompt waits', async () => {
+    await start('"Fix it"');
+    opencode.onToast = ({ title }) => {
+      if (title !== 'Ralph Loop') return;
+      opencode.onToast = () => {};
+      queueMicrotask(() => void opencode.emit('session.idle', { sessionID: 'ses_1' }));
+    };
+    await opencode.works('ses_1');
+    await opencode.answers('ses_1', 'not yet');
+    await toasted('Ralph Loop Cancelled');
+    await ended();
+    await nothingElseContinues();
+    expect(opencode.logged).toContain('[ralph-loop] User aborted, loop cleared');
+  });
 
   it('S5.52 does not take the end of a turn of the person, while checks run, for an abort', async () => {
     await start('"Fix it" --check "touch running; until test -e go; do sleep 0.02; done"');
@@ -130,6 +144,19 @@ describe('the plugin of opencode', () => {
     await opencode.emit('session.idle', { sessionID: 'ses_2' });
     await vi.waitFor(() => expect(opencode.notes).toHaveLength(2), LONG);
     expect(opencode.notes[1]).toEqual({ session: 'ses_2', text: 'Ralph loop cancelled at iteration 1.' });
+  });
+
+  it('mentions the loop of another session at the start of a session, but not of a subagent', async () => {
+    await start('"Fix it"');
+    await opencode.emit('session.created', { info: { id: 'ses_child', parentID: 'ses_1' } });
+    await opencode.emit('session.created', { info: { id: 'ses_2' } });
+    const text =
+      'Another session of this folder has a Ralph loop: fix-it-1, iteration 1 of 100. To continue it: opencode --session ses_1; to end it: ralph stop fix-it-1';
+    await vi.waitFor(() => expect(opencode.toasts.at(-1)?.message).toBe(text), LONG);
+    expect(opencode.notes).toEqual([]);
+    await opencode.emit('session.idle', { sessionID: 'ses_child' });
+    await opencode.emit('session.idle', { sessionID: 'ses_2' });
+    await vi.waitFor(() => expect(opencode.notes).toEqual([{ session: 'ses_2', text }]), LONG);
   });
 
   it('says in the session that Ralph is missing', async () => {

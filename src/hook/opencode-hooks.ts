@@ -57,6 +57,20 @@ export function opencodeHooks(
     checkSessionExists: (session) => sessions.exists(session),
   });
 
+  const mention = async (session: string): Promise<void> => {
+    const lines = await driver.begin(session, directory);
+    if (lines.length === 0) return;
+    showToast({ title: 'Ralph Loop', message: lines[0] ?? '', variant: 'info', duration: 10_000 });
+    sessions.noteLater(session, lines.join('\n'));
+  };
+
+  /** Mentions the loops of other sessions. opencode makes a session for its first prompt, so a note has to wait. */
+  const begin = ({ id, parentID }: Json): void => {
+    const session = text(id);
+    if (session === '' || text(parentID) !== '') return;
+    mention(session).catch(noNote);
+  };
+
   /** The text of the first prompt, or why there is no loop. */
   const start = async (session: string, written: string): Promise<{ prompt: string } | { why: string }> => {
     if (hasOneTurn) return { why: ONE_TURN };
@@ -107,6 +121,7 @@ export function opencodeHooks(
       if (hasOneTurn || !isCurrent()) return;
       const given = record(properties);
       const context = contextOf(type, given, work.isAborted(type, given, hook));
+      if (type === 'session.created') begin(record(given['info']));
       if (type === 'session.idle') sessions.showWaiting(text(given['sessionID'])).catch(noNote);
       if (context !== null)
         hook.handler(context).catch((error: unknown) => log.error('Ralph failed', { error: String(error) }));

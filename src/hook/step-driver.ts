@@ -19,6 +19,7 @@ import {
   whole,
 } from '../loop/shape.ts';
 import type { Rule } from '../loop/shape.ts';
+import type { Answer } from '../session/answer.ts';
 import type { StepAnswer, StepInput } from '../session/step.ts';
 import { UserError } from '../user-error.ts';
 import type { SessionDriver } from './driver.ts';
@@ -26,6 +27,8 @@ import type { SessionDriver } from './driver.ts';
 export interface StepDriver extends SessionDriver {
   /** Where the loop of a session stands, in lines for people; null if it has none. */
   status(session: string): Promise<readonly string[] | null>;
+  /** What a new session should be told about loops that other sessions of its folder have. */
+  begin(session: string, workspace: string): Promise<readonly string[]>;
 }
 
 /** `commands` are the ways to call Ralph, the best first. `program` is the host program, for people. */
@@ -49,15 +52,10 @@ export function stepDriver(
         const said = parsed(line);
         if (said['type'] === 'checking') checking?.(list(said['checks']).map(text));
       });
-      if (answer.type === 'started' || answer.type === 'cancelled' || answer.type === 'status')
-        throw unexpected(answer);
-      return answer;
+      return decided(answer);
     },
     async look(session) {
-      const answer = await take({ type: 'look', session });
-      if (answer.type !== 'none' && answer.type !== 'waiting' && answer.type !== 'ended')
-        throw unexpected(answer);
-      return answer;
+      return decided(await take({ type: 'look', session }));
     },
     async cancel(session, loop) {
       const answer = await take({ type: 'cancel', session, loop });
@@ -69,6 +67,11 @@ export function stepDriver(
       const answer = await take({ type: 'status', session });
       if (answer.type === 'none') return null;
       if (answer.type !== 'status') throw unexpected(answer);
+      return answer.lines;
+    },
+    async begin(session, workspace) {
+      const answer = await take({ type: 'begin', session, workspace });
+      if (answer.type !== 'begun') throw unexpected(answer);
       return answer.lines;
     },
   };
@@ -89,7 +92,7 @@ async function ask(
     if (ended !== null) return answerIn(ended);
   }
   throw new UserError(
-    `cannot find Ralph; install it (npm install -g ralph-loop), then run: ralph hook install ${host}`,
+    `cannot find Ralph; in a clone of its repository run: npm ci && npm run build && npm link; then: ralph hook install ${host}`,
   );
 }
 
@@ -150,6 +153,22 @@ function answerIn({ code, output, errors }: Ended): StepAnswer {
   return answer as StepAnswer;
 }
 
+/** What a session does next. */
+function decided(answer: StepAnswer): Answer {
+  switch (answer.type) {
+    case 'none':
+    case 'continue':
+    case 'waiting':
+    case 'ended':
+      return answer;
+    case 'started':
+    case 'begun':
+    case 'cancelled':
+    case 'status':
+      throw unexpected(answer);
+  }
+}
+
 function unexpected({ type }: StepAnswer): UserError {
   return new UserError(`unexpected answer of ralph hook step: ${type}`);
 }
@@ -161,13 +180,14 @@ const state: Rule = fields({
   sessionId: string,
 });
 const texts: Rule = listOf(string);
-const type: Rule = oneOf(['none', 'continue', 'waiting', 'ended', 'started', 'cancelled', 'status']);
+const type: Rule = oneOf(['none', 'continue', 'waiting', 'ended', 'started', 'begun', 'cancelled', 'status']);
 const ANSWER: Rule = variant('type', {
   none: fields({ type }),
   continue: fields({ type, prompt: string, rejected: texts, state, message: string }),
   waiting: fields({ type, state, message: string }),
   ended: fields({ type, outcome: string, state, message: string }),
   started: fields({ type, state, prompt: string, context: string, notes: texts }),
+  begun: fields({ type, lines: texts }),
   cancelled: fields({ type, state }),
   status: fields({ type, state, lines: texts }),
 });

@@ -23,6 +23,8 @@ export interface ClaudeMemory {
   readonly pending: string | null;
   /** The agent's last message in the turn before, by which a second report of that turn is known. */
   readonly last?: string;
+  /** The id of the message that has started the loop, until its first turn has ended. */
+  readonly startedBy?: string;
 }
 
 export function readMemory(session: string): ClaudeMemory | null {
@@ -57,6 +59,7 @@ const MEMORY: Rule = fields({
   blocks: whole(0),
   pending: nullable(string),
   last: optional(string),
+  startedBy: optional(string),
 } satisfies Record<keyof ClaudeMemory, Rule>);
 
 function isMemory(value: unknown): value is ClaudeMemory {

@@ -117,6 +117,65 @@ describe('/cancel-ralph and /ralph-status', () => {
   });
 });
 
+describe('a pasted block that begins with /ralph', () => {
+  /** Claude Code takes no long block for a command: there is no other event. */
+  const paste = (prompt: string) => claude.ask(claude.recorded('submit', { prompt, prompt_id: 'p1' }));
+
+  it('S5.43 S5.58 starts the loop', async () => {
+    const task = `Fix\n\n${'one thing\n'.repeat(12)}`;
+    const answer = await paste(`/ralph ${task} --max-iterations=7`);
+    expect(readState(claude.id)).toMatchObject({ prompt: task.trim(), maxIterations: 7 });
+    expect(answer?.systemMessage).toContain('Ralph loop started: at most 7 iterations');
+    expect(answer?.hookSpecificOutput?.hookEventName).toBe('UserPromptSubmit');
+    expect(answer?.hookSpecificOutput?.additionalContext).toContain(
+      '<ralph-loop-mode iteration="1" max="7">',
+    );
+    expect((await claude.turnEnds('one', { isFirst: true }))?.decision).toBe('block');
+  });
+
+  it('S5.43 says why it does not start, and the message does not reach the model', async () => {
+    const answer = await paste('/ralph "Fix it\nnow" --max-iteration=3');
+    expect(answer?.decision).toBe('block');
+    expect(answer?.reason).toMatch(/^Ralph did not start a loop: unknown option --max-iteration\b/);
+    expect(readState(claude.id)).toBeNull();
+  });
+
+  it('starts one loop if Claude Code takes the message for a command after that', async () => {
+    await paste('/ralph "Fix it"');
+    const { loop } = readState(claude.id) ?? {};
+    const event = { command_name: 'ralph', command_args: '"Fix it"' };
+    expect(await claude.ask(claude.recorded('expansion', { ...event, prompt_id: 'p1' }))).toBeNull();
+    expect(readState(claude.id)?.loop).toBe(loop);
+    // The next one replaces it.
+    await claude.ask(claude.recorded('expansion', { ...event, prompt_id: 'p2' }));
+    expect(readState(claude.id)?.loop).not.toBe(loop);
+  });
+
+  it.each(['/ralph-status', '/ralphs are here', 'Use /ralph here', ' /ralph'])(
+    'is not %j',
+    async (prompt) => {
+      expect(await paste(prompt)).toBeNull();
+      expect(readState(claude.id)).toBeNull();
+    },
+  );
+});
+
+describe('a session that starts', () => {
+  it('is told about the loop that another session of its folder has', async () => {
+    await claude.command('ralph', 'Fix it --max-iterations=7');
+    const begin = (more: object) =>
+      claude.ask(claude.recorded('resume', { source: 'startup', session_id: 'other', ...more }), {
+        CLAUDE_PROJECT_DIR: undefined,
+      });
+    expect((await begin({}))?.systemMessage).toBe(
+      `Another session of this folder has a Ralph loop: fix-it-1, iteration 1 of 7. To continue it: claude --resume ${claude.id}; to end it: ralph stop fix-it-1`,
+    );
+    expect(await begin({ cwd: claude.root })).toBeNull();
+    await claude.command('cancel-ralph');
+    expect(await begin({})).toBeNull();
+  });
+});
+
 describe('an input that cannot be used', () => {
   it.each([
     ['no object', null],

@@ -13,6 +13,7 @@ import { failed, note, stopped } from './claude-stop.ts';
 import { readSubagents, transcriptEnd } from './claude-transcript.ts';
 import { cancelledText, failureText, NO_LOOP_TEXT, notStartedText, startedText } from './command-text.ts';
 import { hookInput, type HookInput } from './hook-input.ts';
+import { sessionStartText } from './session-start.ts';
 import { cancelSession, sessionStatus, startSession } from './session.ts';
 
 /** The answer to a hook of Claude Code; null for none. */
@@ -31,7 +32,7 @@ type Translation = (input: HookInput, env: NodeJS.ProcessEnv) => Promise<object 
 const EVENTS: ReadonlyMap<string, Translation> = new Map([
   ['UserPromptExpansion', commanded],
   ['UserPromptSubmit', prompted],
-  ['SessionStart', resumed],
+  ['SessionStart', began],
   ['Stop', stopped],
   ['StopFailure', failed],
 ]);
@@ -40,7 +41,7 @@ const EVENTS: ReadonlyMap<string, Translation> = new Map([
 async function commanded(input: HookInput, env: NodeJS.ProcessEnv): Promise<object | null> {
   switch (input.text('command_name')?.replace(/^ralph:/, '') ?? '') {
     case 'ralph':
-      return start(input, env);
+      return isStarted(input) ? null : start(input, env, input.text('command_args') ?? '');
     case 'cancel-ralph': {
       const state = await cancelSession(input.session);
       return refused(state === null ? NO_LOOP_TEXT : cancelledText(state));
@@ -53,14 +54,14 @@ async function commanded(input: HookInput, env: NodeJS.ProcessEnv): Promise<obje
 }
 
 /** `/ralph`: the command goes to the model only if the loop has started. */
-async function start(input: HookInput, env: NodeJS.ProcessEnv): Promise<object> {
+async function start(input: HookInput, env: NodeJS.ProcessEnv, args: string): Promise<object> {
   const { session, transcript } = input;
   try {
-    const asked = parseRalphArguments(input.text('command_args') ?? '');
+    const asked = parseRalphArguments(args);
     const started = await startSession({
       session,
       program: 'claude',
-      workspace: env['CLAUDE_PROJECT_DIR'] ?? input.cwd ?? process.cwd(),
+      workspace: workspaceOf(input, env),
       asked,
       env: checkEnvironment(env, OF_HOOKS),
     });
@@ -72,6 +73,7 @@ async function start(input: HookInput, env: NodeJS.ProcessEnv): Promise<object> 
         subagents: readSubagents(transcript, {}).offsets,
         blocks: 0,
         pending: null,
+        startedBy: input.text('prompt_id') ?? '',
       });
     const task = `The task:\n${prompt}`;
     // Claude Code replaces a longer context by its beginning; the task is in the command as well.
@@ -81,8 +83,16 @@ async function start(input: HookInput, env: NodeJS.ProcessEnv): Promise<object> 
       hookSpecificOutput: { hookEventName: input.event, additionalContext },
     };
   } catch (error) {
-    return refused(notStartedText(failureText(error)));
+    const why = notStartedText(failureText(error));
+    // The person sees the message that was blocked, and may copy it.
+    return input.event === 'UserPromptSubmit' ? { decision: 'block', reason: why } : refused(why);
   }
+}
+
+/** Whether the message of this command has started the loop before Claude Code took it for a command. */
+function isStarted({ session, text }: HookInput): boolean {
+  const id = text('prompt_id') ?? '';
+  return id !== '' && readMemory(session)?.startedBy === id;
 }
 
 const MAX_CONTEXT = 8000;
@@ -96,18 +106,28 @@ function refused(reason: string): object {
   };
 }
 
-/** Adds the prompt that the session did not get when it was let go. */
-async function prompted(input: HookInput): Promise<object | null> {
+/**
+ * Starts the loop of a message that begins with `/ralph`: a pasted block is no command for Claude Code. If it is one, the event of
+ * the command comes next, with the same id. For other messages adds the prompt that the session did not get when it was let go.
+ */
+async function prompted(input: HookInput, env: NodeJS.ProcessEnv): Promise<object | null> {
+  const [command, args = ''] = COMMAND.exec(input.text('prompt') ?? '') ?? [];
+  if (command !== undefined && input.text('prompt_id') !== null) return start(input, env, args);
   const memory = readMemory(input.session);
   if (memory === null || memory.pending === null || /^\/\S/.test(input.text('prompt') ?? '')) return null;
   writeMemory(input.session, { ...memory, pending: null });
   return { hookSpecificOutput: { hookEventName: input.event, additionalContext: memory.pending } };
 }
 
-async function resumed({ session }: HookInput): Promise<object | null> {
-  const status = sessionStatus(session);
-  if (status === null) return null;
-  return note([...status.lines, 'Type anything to continue the loop, or /cancel-ralph'].join('\n'));
+const COMMAND = /^\/(?:ralph:)?ralph(?:\s+([^]*))?$/;
+
+async function began(input: HookInput, env: NodeJS.ProcessEnv): Promise<object | null> {
+  const text = sessionStartText(input.session, workspaceOf(input, env), '/');
+  return text === null ? null : note(text);
+}
+
+function workspaceOf({ cwd }: HookInput, env: NodeJS.ProcessEnv): string {
+  return env['CLAUDE_PROJECT_DIR'] ?? cwd ?? process.cwd();
 }
 
 /** A token is among them. */

@@ -1,6 +1,6 @@
 /**
  * `ralph hook codex`: the hooks of Codex, translated into the steps of a session. `UserPromptSubmit` starts, cancels and shows
- * a loop, `Stop` takes a step, `Interrupt` (Esc) cancels.
+ * a loop, `Stop` takes a step, `Interrupt` (Esc) cancels, and `SessionStart` mentions loops.
  *
  * 1. Only a message that begins with a command of Ralph starts a loop; its text is data on stdin, never part of a command.
  * 2. A session without a loop costs one look at its state file, and gets no answer.
@@ -22,6 +22,7 @@ import {
   type StartedSession,
 } from './session.ts';
 import { readState } from './session-file.ts';
+import { sessionStartText } from './session-start.ts';
 
 /** Codex's answer; null for no answer. */
 export async function codexHook(input: unknown, env: NodeJS.ProcessEnv): Promise<CodexAnswer | null> {
@@ -51,6 +52,10 @@ async function answerTo(event: HookInput, env: NodeJS.ProcessEnv): Promise<Codex
     case 'UserPromptSubmit': {
       const command = codexCommand(event.text('prompt') ?? '');
       return command === null ? null : await carryOut(command, event, env);
+    }
+    case 'SessionStart': {
+      const text = sessionStartText(event.session, event.cwd ?? process.cwd(), '$');
+      return text === null ? null : say(event, text);
     }
     case 'Stop':
       return await step(event);

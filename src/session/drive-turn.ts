@@ -20,14 +20,17 @@ import { turnOutput } from './turn-output.ts';
 import type { FinishedTurn } from './turn.ts';
 
 /** Takes the lock for one step; null if another process takes this step. */
-export async function takeTurn({ id, workspace, name }: LoopFolder, turns: Turns): Promise<OwnedLoop | null> {
+export async function takeTurn(folder: LoopFolder, turns: Turns): Promise<OwnedLoop | null> {
+  const { id, workspace, name } = folder;
+  // The environment of the start is kept until the loop ends.
+  const owner: NewOwner =
+    kept(id) === null ? { by: 'person', env: startersEnvironment(process.env) } : { by: 'background' };
   try {
-    // The environment of the start is kept until the loop ends.
-    const owner: NewOwner =
-      kept(id) === null ? { by: 'person', env: startersEnvironment(process.env) } : { by: 'background' };
     return await takeOver(workspace, name, owner, { turns });
   } catch (error) {
     if (error instanceof AlreadyOwned) return null;
+    // Another process has ended the loop in between.
+    if (owner.by === 'background' && kept(id) === null) return takeTurn(folder, turns);
     throw error;
   }
 }

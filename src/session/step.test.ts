@@ -55,7 +55,7 @@ describe('a step', () => {
   });
 
   it.each([
-    [null, 'type must be one of start, turn, look, cancel, status'],
+    [null, 'type must be one of start, turn, begin, look, cancel, status'],
     [{ type: 'stop', session: 's' }, 'type must be one of'],
     [{ type: 'status', session: '../x' }, 'session must be'],
     [{ type: 'status', session: 's', extra: 1 }, 'unknown field extra'],

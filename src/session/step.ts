@@ -33,6 +33,7 @@ import {
   startSession,
   type StartedSession,
 } from './session.ts';
+import { loopsOfOthers } from './session-start.ts';
 import { isSessionId, type RalphLoopState } from './session-file.ts';
 import type { FinishedTurn } from './turn.ts';
 
@@ -55,6 +56,8 @@ export async function takeStep(
       });
     case 'look':
       return endedMeanwhile(step.session, step.stateDir);
+    case 'begin':
+      return { type: 'begun', lines: loopsOfOthers(step.session, step.workspace, step.stateDir) };
     case 'cancel': {
       const state = await cancelSession(step.session, step.stateDir, step.loop);
       return state === null ? { type: 'none' } : { type: 'cancelled', state };
@@ -86,6 +89,14 @@ export type StepInput =
       readonly progress?: boolean | undefined;
       readonly stateDir?: string | undefined;
     }
+  /** A session has begun. */
+  | {
+      readonly type: 'begin';
+      readonly session: string;
+      /** An absolute path. */
+      readonly workspace: string;
+      readonly stateDir?: string | undefined;
+    }
   | { readonly type: 'look'; readonly session: string; readonly stateDir?: string | undefined }
   | {
       readonly type: 'cancel';
@@ -105,6 +116,8 @@ export interface StepProgress {
 export type StepAnswer =
   | Answer
   | ({ readonly type: 'started' } & StartedSession)
+  /** What the person should know about loops of other sessions. */
+  | { readonly type: 'begun'; readonly lines: readonly string[] }
   | { readonly type: 'cancelled'; readonly state: RalphLoopState }
   | { readonly type: 'status'; readonly state: RalphLoopState; readonly lines: readonly string[] };
 
@@ -136,7 +149,7 @@ const turn: Rule = object({
   error: optional(object({ message: text, limit: optional(object({ resetsAt: nullable(moment) })) })),
 } satisfies Record<keyof FinishedTurn, Rule>);
 
-const type: Rule = oneOf(['start', 'turn', 'look', 'cancel', 'status']);
+const type: Rule = oneOf(['start', 'begin', 'turn', 'look', 'cancel', 'status']);
 const stateDir = optional(path);
 const STEP: Rule = variant('type', {
   start: object({
@@ -151,6 +164,7 @@ const STEP: Rule = variant('type', {
     stateDir,
   }),
   turn: object({ type, session, turn, progress: optional(flag), stateDir }),
+  begin: object({ type, session, workspace: path, stateDir }),
   look: object({ type, session, stateDir }),
   cancel: object({ type, session, loop: optional(shortText(1000)), stateDir }),
   status: object({ type, session, stateDir }),

@@ -89,6 +89,14 @@ describe('the exports', () => {
   });
 });
 
+it('no text tells people to install a package of this name from npm, where it is not ours', () => {
+  const tracked = execFileSync('git', ['ls-files', 'README.md', 'docs', 'src', 'plugins', 'examples'], {
+    encoding: 'utf8',
+  });
+  const advice = /\b(?:npm (?:i|install)\b[^\n]*|npx )\bralph-loop\b/;
+  expect(tracked.split('\n').filter((file) => file !== '' && advice.test(text(file)))).toEqual([]);
+});
+
 interface Locked {
   readonly resolved?: string;
   readonly optionalDependencies?: Readonly<Record<string, string>>;

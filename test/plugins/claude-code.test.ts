@@ -46,6 +46,7 @@ describe('the script before ralph hook', () => {
     args: readonly string[],
     programs: readonly string[],
     env: Readonly<Record<string, string>> = {},
+    input = '{"prompt":"$(touch pwned) `id`"}\n',
   ) {
     const bin = join(folder, 'bin');
     rmSync(bin, { recursive: true, force: true });
@@ -59,7 +60,7 @@ describe('the script before ralph hook', () => {
     const given = { PATH: bin, HOME: join(folder, 'home'), ...env };
     const { status, stdout, stderr } = spawnSync('/bin/sh', [front, ...args], {
       env: given,
-      input: '{"prompt":"$(touch pwned) `id`"}\n',
+      input,
       encoding: 'utf8',
     });
     return { status, stdout, stderr };
@@ -124,14 +125,56 @@ describe('the script before ralph hook', () => {
     expect(run(['claude', 'start'], ['ralph']).stdout).toBe(`ralph hook claude ${STDIN}`);
   });
 
-  it('says how to install ralph when a command needs it, and only then', () => {
-    session('home/.local/state/ralph');
-    expect(run(['claude'], [])).toEqual(NOTHING);
+  it('says how to install ralph when a command needs it', () => {
     const { status, stdout, stderr } = run(['claude', 'start'], []);
     expect([status, stderr]).toEqual([0, '']);
-    const answer: unknown = JSON.parse(stdout);
-    expect(answer).toMatchObject({ decision: 'block' });
-    expect(stdout).toContain('npm install -g ralph-loop');
+    expect(JSON.parse(stdout)).toMatchObject({ decision: 'block' });
+    expect(stdout).toContain(
+      'Ralph cannot run: the command ralph is not on the PATH. In a clone of its repository run: npm ci',
+    );
+    // A package of this name is not ours.
+    expect(stdout).not.toContain('ralph-loop');
+  });
+
+  it.each(['claude', 'codex'])(
+    'says in the session of %s that has a loop that ralph or node is missing',
+    (program) => {
+      session('home/.local/state/ralph', 's1');
+      const input = (id: string): string => `{"session_id":"${id}","prompt":"$(touch pwned)"}\n`;
+      for (const mode of ['stop', 'prompt', 'begin', '']) {
+        expect(run([program, mode], [], {}, input('s2'))).toEqual(NOTHING);
+        const { status, stdout } = run([program, mode], [], {}, input('s1'));
+        expect([status, JSON.parse(stdout)]).toEqual([
+          0,
+          {
+            systemMessage:
+              'Ralph loop: not continued: the command ralph is not on the PATH. In a clone of its repository run: npm ci && npm run build && npm link, then type anything to continue the loop.',
+          },
+        ]);
+      }
+      put('package/dist/cli/main.js', '');
+      expect(run([program, 'stop'], [], {}, input('s1')).stdout).toContain(
+        'the command node is not on the PATH',
+      );
+    },
+  );
+
+  it('asks ralph about a message that begins with /ralph, which Claude Code may not take for a command', () => {
+    const input = String.raw`{"session_id":"s1","prompt":"/ralph \"$(touch pwned)\n%s \\ a\""}`;
+    expect(run(['claude', 'prompt'], ['ralph'], {}, `${input}\n`).stdout).toBe(`ralph hook claude ${input}`);
+    for (const other of ['Fix /ralph', String.raw`\"prompt\":\"/ralph x`])
+      expect(run(['claude', 'prompt'], ['ralph'], {}, `{"prompt":"${other}"}\n`)).toEqual(NOTHING);
+    session('home/.local/state/ralph', 's1');
+    const env = { CLAUDE_CODE_SESSION_ID: 's1' };
+    expect(run(['claude', 'prompt'], ['ralph'], env).stdout).toBe(`ralph hook claude ${STDIN}`);
+    expect(run(['claude', 'prompt'], ['ralph'], { CLAUDE_CODE_SESSION_ID: 's2' })).toEqual(NOTHING);
+  });
+
+  it('asks ralph at the start of a session if another one has a loop', () => {
+    expect(run(['claude', 'begin'], ['ralph'])).toEqual(NOTHING);
+    session('home/.local/state/ralph', 's1');
+    const { stdout } = run(['claude', 'begin'], ['ralph'], { CLAUDE_CODE_SESSION_ID: 's2' });
+    expect(stdout).toBe(`ralph hook claude ${STDIN}`);
   });
 });
 

@@ -9,6 +9,8 @@ export class FakeOpencode {
   readonly notes: { readonly session: string; readonly text: string }[] = [];
   readonly toasts: Toast[] = [];
   readonly logged: string[] = [];
+  /** Called for each toast. */
+  onToast: (toast: Toast) => void = () => {};
   readonly #messages = new Map<string, object[]>();
   readonly #busy = new Set<string>();
   readonly #hooks: OpencodeHooks[] = [];
@@ -101,6 +103,7 @@ export class FakeOpencode {
     tui: {
       showToast: async ({ body }) => {
         this.toasts.push(body);
+        this.onToast(body);
       },
     },
     app: {

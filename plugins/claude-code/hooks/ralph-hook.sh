@@ -4,16 +4,34 @@
 #   ralph-hook.sh PROGRAM         does nothing while no session, or a session other than this one, has a loop
 #   ralph-hook.sh PROGRAM stop    the same at the end of a turn, for which it takes the lock of the session's loop
 #   ralph-hook.sh PROGRAM start   always asks Ralph: the hook of a command such as /ralph
+#   ralph-hook.sh PROGRAM prompt  the same for a message that begins with /ralph, and like the first for others
+#   ralph-hook.sh PROGRAM begin   asks Ralph if any session has a loop: the hook of a session that starts
 #
 # 1. Without a loop it uses only builtins of the shell: it runs after every turn of every session.
-# 2. It passes stdin on and never looks at it, so that no text of a person meets a shell.
-# 3. It exits with 0, whatever is missing.
+# 2. It passes stdin on as it is. Where it compares stdin, no text of a person becomes part of a command.
+# 3. It exits with 0, whatever is missing, and says so if the session has a loop.
 # 4. It takes a lock only for the session that the host program names. Ralph uses it only if the kernel says that it is held, and takes
 #    it itself otherwise.
 
 program=${1:-claude}
+mode=${2:-}
+input=
 
-if [ "${2:-}" != start ]; then
+hear() {
+  while IFS= read -r line || [ -n "$line" ]; do
+    input=$input$line
+  done
+}
+
+# A pasted block is a message for Claude Code, and no command.
+if [ "$mode" = prompt ]; then
+  hear
+  case $input in
+    *'"prompt":"/ralph'*) mode=start ;;
+  esac
+fi
+
+if [ "$mode" != start ]; then
   if [ -n "${RALPH_STATE:-}" ]; then
     sessions=$RALPH_STATE/sessions
   else
@@ -24,7 +42,7 @@ if [ "${2:-}" != start ]; then
   fi
   found=
   # Claude Code names the session. Other programs may have inherited the name from it.
-  if [ "$program" = claude ] && [ -n "${CLAUDE_CODE_SESSION_ID:-}" ]; then
+  if [ "$program $mode" != 'claude begin' ] && [ "$program" = claude ] && [ -n "${CLAUDE_CODE_SESSION_ID:-}" ]; then
     [ -d "$sessions/$CLAUDE_CODE_SESSION_ID" ] || exit 0
   fi
   for session in "$sessions"/*; do
@@ -55,24 +73,47 @@ if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then
   unset NODE_EXTRA_CA_CERTS
 fi
 
+# Replaces this shell, unless it has read stdin.
+ask() {
+  [ -n "$input" ] || exec "$@"
+  printf '%s\n' "$input" | "$@"
+  exit
+}
+
 case $0 in
   */*) here=${0%/*} ;;
   *) here=. ;;
 esac
 main=$here/../../../dist/cli/main.js
 if [ -f "$main" ] && command -v node >/dev/null 2>&1; then
-  if [ "$program ${2:-}" = 'claude stop' ]; then
+  if [ "$program $mode" = 'claude stop' ]; then
     # Not for another version of Ralph, which may not know what it is passed.
     lock
     # Without threads that collect garbage and optimize code, for which there is no time.
     exec node --v8-pool-size=0 "$main" hook "$program" stop
   fi
-  exec node "$main" hook "$program"
+  ask node "$main" hook "$program"
 fi
 if command -v ralph >/dev/null 2>&1; then
-  exec ralph hook "$program"
+  ask ralph hook "$program"
 fi
-if [ "${2:-}" = start ]; then
-  printf '%s\n' '{"decision":"block","reason":"Ralph is not installed: the command ralph is not on the PATH. Install it with: npm install -g ralph-loop, then repeat the command."}'
+
+if [ -f "$main" ]; then
+  missing='the command node is not on the PATH. Put Node.js 20.19 or newer there'
+else
+  missing='the command ralph is not on the PATH. In a clone of its repository run: npm ci && npm run build && npm link'
 fi
+if [ "$mode" = start ]; then
+  printf '%s\n' "{\"decision\":\"block\",\"reason\":\"Ralph cannot run: $missing, then repeat the command.\"}"
+  exit 0
+fi
+[ -n "$input" ] || hear
+for session in "$sessions"/*; do
+  case $input in
+    *'"session_id":"'"${session##*/}"'"'*)
+      printf '%s\n' "{\"systemMessage\":\"Ralph loop: not continued: $missing, then type anything to continue the loop.\"}"
+      break
+      ;;
+  esac
+done
 exit 0
