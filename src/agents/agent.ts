@@ -214,6 +214,8 @@ export type AgentEvent =
       readonly repeatsMessage?: true;
       /** The number of steps, if the agent counts them itself. */
       readonly steps?: number;
+      /** Identifies the answer of a turn without a tool call. */
+      readonly answer?: string;
     }
   /** A line that the adapter does not know: counted, never fatal. A line that is not JSON is shown unchanged. */
   | { readonly type: 'unknown'; readonly line: string; readonly isPlain: boolean };

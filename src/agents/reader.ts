@@ -114,6 +114,7 @@ class Reader implements RunReader {
   #offset = 0;
   #session: string | null = null;
   #steps = 0;
+  #answer: string | null = null;
   #unknown = 0;
   #said: OutputSnapshot['said'] = null;
   #limit: UsageLimit | null = null;
@@ -240,6 +241,7 @@ class Reader implements RunReader {
       ...(nearMiss === null ? {} : { nearMiss }),
       limit: this.#limit ?? (this.#isUnreachable ? this.#retryLimit : null),
       ...(this.#isUnreachable ? { unreachable: true } : {}),
+      ...(this.#answer === null ? {} : { answer: this.#answer }),
     };
   }
 
@@ -297,6 +299,7 @@ class Reader implements RunReader {
         }
         this.#addUsage(event);
         this.#steps = event.steps ?? this.#steps;
+        this.#answer = event.answer ?? null;
         // Stopped by Ralph, a CLI may report a success.
         this.#said = event.ok && !this.#isHopeless ? 'success' : 'error';
         this.#isCutOff = event === CUT_OFF;

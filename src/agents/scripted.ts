@@ -59,7 +59,14 @@ function eventsOf(value: Json, startedAt: number): readonly AgentEvent[] | null 
       const ok = value['ok'] === true;
       const steps = number(value['steps']);
       const result = { type: 'result', ok, text: textOrNull(value['text']), usage, session, error } as const;
-      return [steps === null ? result : { ...result, steps: Math.max(0, Math.round(steps)) }];
+      const answer = textOrNull(value['answer']);
+      return [
+        {
+          ...result,
+          ...(steps === null ? {} : { steps: Math.max(0, Math.round(steps)) }),
+          ...(answer === null ? {} : { answer }),
+        },
+      ];
     }
     default:
       return null;

@@ -13,6 +13,7 @@ export interface Settings {
   readonly maxTime?: Time | undefined;
   readonly maxFailures?: number | undefined;
   readonly maxUnchanged?: number | undefined;
+  readonly maxRepeats?: number | undefined;
   readonly maxCost?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly maxOutput?: Size | undefined;

@@ -165,6 +165,11 @@ const SETTINGS: z.ZodType<Settings> = object({
     .describe(
       'Number of consecutive iterations without progress after which the loop ends (0 = unlimited). An iteration makes no progress if its files and check results have occurred together before in this loop; what checks and commits write does not count, and what test runs of the agent write does, unless git ignores it. The prompt mentions it two iterations before.',
     ),
+  maxRepeats: whole(0, 'must be a whole number >= 0')
+    .optional()
+    .describe(
+      'In a session (docs/in-session.md): how many times in a row the same answer, without a tool call and without a changed file, ends the loop as stuck (0 = unlimited).',
+    ),
   maxCost: z
     .number({ error: 'must be an amount of dollars > 0' })
     .gt(0, 'must be an amount of dollars > 0')

@@ -291,6 +291,7 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   maxTime: true,
   maxFailures: true,
   maxUnchanged: true,
+  maxRepeats: true,
   maxCost: true,
   maxTokens: true,
   maxOutput: true,

@@ -58,6 +58,7 @@ import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
 import type { PromptPlan } from './prompt.ts';
 import { awaitAnswer } from './questions.ts';
 import { refusedForGood } from './refusal.ts';
+import { repeating, watchesTree } from './repeats.ts';
 import { endsByClaim, isCutShort, openRun, producedWork } from './run.ts';
 import type { LoopState, Run } from './state.ts';
 
@@ -129,7 +130,7 @@ function nextStep(state: LoopState): Effects {
     handOver(state, run) ??
     endBecause(refusedForGood(state)) ??
     endBecause(tooManyFailures(state)) ??
-    endBecause(stuck(state)) ??
+    endBecause(stuck(state) ?? repeating(state)) ??
     noticeUnchanged(state) ??
     endBecause(policy.limits.lookedAt === 'after-iteration' ? exhausted(state) : null) ??
     waitOrRest(state, run)
@@ -275,7 +276,7 @@ function checkpoint(state: LoopState): Effects | undefined {
   const { policy, turn } = state;
   const { iteration } = turn;
   if (!policy.checkpoint || turn.checkpointed) return undefined;
-  const fingerprint = watchesProgress(state) && mayHaveChanged(turn);
+  const fingerprint = (watchesProgress(state) && mayHaveChanged(turn)) || watchesTree(state);
   return [{ type: 'checkpoint', key: `checkpoint:${iteration}`, iteration, fingerprint }];
 }
 

@@ -49,6 +49,7 @@ export const DEFAULT_POLICY: Policy = {
     outputBytes: 2 ** 30,
     unchanged: { nudge: 3, end: 5 },
     unchangedNotice: null,
+    repeats: null,
     lookedAt: 'after-iteration',
     stopRunning: true,
   },

@@ -90,6 +90,7 @@ const limits = fields({
   outputBytes: limit,
   unchanged: optional(nullable(fields({ nudge: limit, end: number }))),
   unchangedNotice: limit,
+  repeats: limit,
   lookedAt: optional(string),
   stopRunning: optional(flag),
 } satisfies Record<keyof LimitsPolicy, Rule>);
@@ -119,7 +120,7 @@ const outcome = variant('type', {
     outages: optional(flag),
     unanswered: optional(flag),
   }),
-  stuck: fields({ unchanged: number }),
+  stuck: fields({ unchanged: number, sameAnswer: optional(flag) }),
   'prompt-lost': message,
   'bad-input': message,
   fatal: message,
@@ -219,6 +220,7 @@ const EVENT = variant('type', {
       fields({ tag: string, where: oneOf(['text', 'code', 'quotation', 'earlier-message']) }),
     ),
     limit: nullable(fields({ resetsAt: nullable(moment), message: string })),
+    answer: optional(string),
   }),
   'run.ended': fields({
     run,

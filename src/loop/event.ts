@@ -263,6 +263,8 @@ export interface OutputSnapshot {
   readonly limit: UsageLimit | null;
   /** The agent's last word is that it cannot reach its provider and retries; absent otherwise. */
   readonly unreachable?: true;
+  /** Identifies the answer of a session's turn without a tool call; absent for any other. */
+  readonly answer?: string;
 }
 
 export interface Tokens {

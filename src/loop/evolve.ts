@@ -17,6 +17,7 @@ import { addRun, addTokens, NOTHING_SPENT, spread } from './limits.ts';
 import { missedClaim } from './near-miss.ts';
 import type { Check, Policy } from './policy.ts';
 import { NO_PROGRESS, progressAfter, progressFrom } from './progress.ts';
+import { NO_REPEATS, repeatsAfter } from './repeats.ts';
 import { answerByDefault } from './questions.ts';
 import { refusalAfter } from './refusal.ts';
 import { FIRST_TURN, judgeAgain, NO_EVIDENCE, runAgain } from './turn.ts';
@@ -285,6 +286,7 @@ function closeTurn(state: LoopState, run: Run): LoopState {
     ...state,
     turn: { ...FIRST_TURN, iteration: state.turn.iteration + 1, at: state.now },
     progress: progressAfter(state),
+    repeats: repeatsAfter(state),
     feedback: feedbackOf(state, run),
   };
 }
@@ -331,6 +333,7 @@ function reopen(state: LoopState, finishesTurn: boolean): LoopState {
     unanswered: 0,
     charges: chargesAfterReopening(next.charges),
     progress: { ...next.progress, unchanged: 0 },
+    repeats: NO_REPEATS,
     control: { ...next.control, paused: false, stop: null, signals: 0 },
   };
 }
@@ -351,7 +354,7 @@ function turnAfterReopening(state: LoopState, finishesTurn: boolean): LoopState 
 /** The last snapshot wins, but the agent cannot take back a claim for which its run is being ended. */
 function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapshot {
   const { offset, complained, session, unknown, tokens, cost, outputEstimated, steps, said } = event;
-  const { nearMiss, limit, unreachable } = event;
+  const { nearMiss, limit, unreachable, answer } = event;
   const { claim, claimEndsRun } = endsByClaim(earlier) ? earlier : event;
   const known = { offset, tokens, cost, steps, said, claim, claimEndsRun, limit };
   return {
@@ -362,6 +365,7 @@ function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapsho
     ...(unknown === undefined ? {} : { unknown }),
     ...(nearMiss === undefined ? {} : { nearMiss }),
     ...(unreachable === undefined ? {} : { unreachable }),
+    ...(answer === undefined ? {} : { answer }),
   };
 }
 
@@ -386,6 +390,7 @@ export const INITIAL: LoopState = {
   charges: NO_CHARGES,
   session: null,
   progress: NO_PROGRESS,
+  repeats: NO_REPEATS,
   feedback: { failed: [], failedIn: 0, error: null, errorOf: null },
   control: { paused: false, stop: null, guidance: [], seen: [], signals: 0 },
   children: [],

@@ -14,7 +14,10 @@ export interface LimitChange {
   readonly iteration: number;
 }
 
-export type ChangeableLimit = Exclude<keyof LimitsPolicy, 'unchangedNotice' | 'lookedAt' | 'stopRunning'>;
+export type ChangeableLimit = Exclude<
+  keyof LimitsPolicy,
+  'unchangedNotice' | 'repeats' | 'lookedAt' | 'stopRunning'
+>;
 
 const CHANGEABLE: readonly ChangeableLimit[] = [
   'iterations',

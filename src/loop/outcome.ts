@@ -41,8 +41,8 @@ export type Outcome =
       readonly outages?: true;
       readonly unanswered?: true;
     }
-  /** Too many consecutive iterations made no progress. */
-  | { readonly type: 'stuck'; readonly unchanged: number }
+  /** Too many consecutive iterations made no progress, or were the same answer of the agent and nothing else. */
+  | { readonly type: 'stuck'; readonly unchanged: number; readonly sameAnswer?: true }
   /** The prompt file was removed, or can no longer be read. */
   | { readonly type: 'prompt-lost'; readonly message: string }
   /** The agent cannot be started as requested: no such command, not executable, bad configuration. */
@@ -178,7 +178,9 @@ export function explain(
         ? `the provider was unavailable ${counted(outcome.failures, 'time')} in a row`
         : counted(outcome.failures, 'consecutive failure');
     case 'stuck':
-      return `stuck: ${counted(outcome.unchanged, 'consecutive iteration')} without progress`;
+      return outcome.sameAnswer === true
+        ? `stuck: the same answer ${counted(outcome.unchanged, 'time')} in a row, without a tool call or a changed file`
+        : `stuck: ${counted(outcome.unchanged, 'consecutive iteration')} without progress`;
     case 'prompt-lost':
     case 'bad-input':
     case 'fatal':

@@ -164,6 +164,8 @@ export interface LimitsPolicy {
   readonly unchanged: { readonly nudge: number | null; readonly end: number } | null;
   /** Without that: the number of such iterations with passed checks after which the loop says once that it would end then. */
   readonly unchangedNotice: number | null;
+  /** How many times in a row the same answer of a session, without a tool call and a changed file, ends the loop. */
+  readonly repeats: number | null;
   /** Whether limits are enforced right after an iteration, or only after its delay. */
   readonly lookedAt: 'after-iteration' | 'before-next';
   /** Whether the time, cost and token limits also stop a running agent. */

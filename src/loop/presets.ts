@@ -225,7 +225,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
         detectors: [{ kind: 'promise-tag', value: 'DONE', placement: 'anywhere', ...ASSISTANT_TEXT }],
         afterFailure: 'ignore',
       },
-      limits: { ...documented.limits, iterations: 100, failures: null },
+      limits: { ...documented.limits, iterations: 100, failures: null, repeats: 10 },
       delay: { ...base.delay, afterOkMs: 500, afterFailure: { kind: 'fixed', ms: 5 * SECOND } },
       prompt: {
         ...base.prompt,

@@ -14,6 +14,7 @@ import type {
   Tokens,
 } from './event.ts';
 import type { Receipt } from './receipt.ts';
+import type { Repeats } from './repeats.ts';
 import type { Outcome, Signal, StopCause } from './outcome.ts';
 import type { FailAction, NearedLimit, Policy } from './policy.ts';
 import type { OpenQuestion } from './questions.ts';
@@ -54,6 +55,7 @@ export interface LoopState {
   /** The agent's session that was named last, and what it has cost this loop. */
   readonly session: SessionSpend | null;
   readonly progress: Progress;
+  readonly repeats: Repeats;
   readonly feedback: Feedback;
   readonly control: ControlState;
   /** The ids of child loops that have started and not ended. */

@@ -125,6 +125,12 @@ function withCommitMessage(policy: Policy): Policy {
   return commitMessage === undefined ? { ...policy, commitMessage: 'paragraphs' } : policy;
 }
 
+/** Earlier versions did not look at answers. */
+function withRepeats(policy: Policy): Policy {
+  const { repeats }: Partial<LimitsPolicy> = policy.limits;
+  return repeats === undefined ? { ...policy, limits: { ...policy.limits, repeats: null } } : policy;
+}
+
 /** In the order in which the versions brought them. */
 const STEPS: readonly ((policy: Policy) => Policy)[] = [
   withWording,
@@ -142,4 +148,5 @@ const STEPS: readonly ((policy: Policy) => Policy)[] = [
   withUnchangedNotice,
   withProgressLink,
   withCommitMessage,
+  withRepeats,
 ];

@@ -236,7 +236,10 @@ export const CHANGEABLE_LIMITS: Readonly<Record<ChangeableLimit, Rule>> = {
   outputBytes: nullable(whole(1)),
   unchanged: nullable(object({ nudge: nullable(whole(1)), end: whole(1) })),
 };
-type ChangeableLimit = Exclude<keyof LimitsPolicy, 'unchangedNotice' | 'lookedAt' | 'stopRunning'>;
+type ChangeableLimit = Exclude<
+  keyof LimitsPolicy,
+  'unchangedNotice' | 'repeats' | 'lookedAt' | 'stopRunning'
+>;
 
 const POLICY = object({
   preset: oneOf(PRESET_NAMES),
@@ -283,6 +286,7 @@ const POLICY = object({
     // Some presets allow no iteration at all.
     iterations: nullable(whole(0)),
     unchangedNotice: nullable(whole(1)),
+    repeats: nullable(whole(1)),
     lookedAt: oneOf(['after-iteration', 'before-next']),
     stopRunning: flag,
   }),

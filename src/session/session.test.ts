@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -91,6 +92,43 @@ describe('a loop in a session', () => {
     await start({ checks: ['true'] });
     expect(await endTurn('s1', said(PROMISE))).toMatchObject({ type: 'ended', outcome: 'done' });
   });
+
+  it('S5.1 ends as stuck after ten identical answers without a tool call or a changed file', async () => {
+    execFileSync('git', ['init', '--quiet', workspace]);
+    await start();
+    const answer = async (turn: FinishedTurn, times: number): Promise<Answer> => {
+      const last = await endTurn('s1', { steps: 0, ...turn });
+      return times > 1 && last.type === 'continue' ? answer(turn, times - 1) : last;
+    };
+    const same = said('I am done.');
+    expect((await answer(same, 9)).type).toBe('continue');
+    expect((await answer({ ...same, steps: 1 }, 1)).type).toBe('continue');
+    expect((await answer(same, 9)).type).toBe('continue');
+    writeFileSync(join(workspace, 'by-a-person'), '');
+    expect((await answer(same, 9)).type).toBe('continue');
+    expect((await answer(said('I am ready.'), 9)).type).toBe('continue');
+    const end = await answer(said('I am ready.'), 1);
+    expect(end).toMatchObject({ type: 'ended', outcome: 'stuck', state: { iteration: 38 } });
+    expect('message' in end ? end.message : '').toContain(
+      'stuck: the same answer 10 times in a row, without a tool call or a changed file',
+    );
+  }, 60_000);
+
+  it.each([
+    [2, 'ended'],
+    [0, 'continue'],
+  ])(
+    'S5.1 ends after another number of identical answers with the setting maxRepeats: %i',
+    async (limit, type) => {
+      vi.stubEnv('RALPH_TRUST', '1');
+      mkdirSync(join(workspace, '.ralph'));
+      writeFileSync(join(workspace, '.ralph', 'settings.json'), JSON.stringify({ maxRepeats: limit }));
+      await start();
+      const same: FinishedTurn = { ...said('I am done.'), steps: 0 };
+      expect((await endTurn('s1', same)).type).toBe('continue');
+      expect((await endTurn('s1', same)).type).toBe(type);
+    },
+  );
 
   it('S5.35 S5.55 never touches another session in the same folder', async () => {
     await start();

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { TurnOutput } from '../hosts/session.ts';
 import type { FinishedTurn, TurnMessage } from './turn.ts';
 
@@ -20,10 +21,18 @@ export function turnOutput(turn: FinishedTurn): TurnOutput {
       costUsd,
       model,
       steps,
+      answer: answerOf(turn),
     },
   ];
   const output = events.map((event) => `${JSON.stringify(event)}\n`).join('');
   return { output, code: error === undefined ? 0 : 1 };
+}
+
+/** Identifies what the agent said in a turn in which it called no tool; undefined for any other turn. */
+function answerOf({ messages, steps, error }: FinishedTurn): string | undefined {
+  if (steps !== 0 || error !== undefined) return undefined;
+  const said = messages.flatMap(({ role, text }) => (role === 'assistant' ? [text.trim()] : [])).join('\n');
+  return said === '' ? undefined : createHash('sha256').update(said).digest('hex').slice(0, 16);
 }
 
 /** How many of the agent's last messages can complete a loop (S5.59). */
