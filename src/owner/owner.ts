@@ -320,14 +320,7 @@ export class OwnedLoop {
     );
     const clock = systemClock(this.#projections.known.state.now);
     return new Engine(
-      {
-        journal: this.#journal,
-        clock,
-        host,
-        workspace,
-        observers: this.#observers,
-        chance: () => Math.random(),
-      },
+      { journal: this.#journal, clock, host, workspace, observers: this.#observers, chance },
       this.#projections.known,
     );
   }
@@ -403,3 +396,7 @@ export interface SandboxedParent extends StartedLoop {
 }
 
 const SUPERSEDED: ReadonlySet<Control['type']> = new Set(['pause', 'stop']);
+
+function chance(): number {
+  return Number.parseInt(randomUuid().slice(0, 8), 16) / 2 ** 32;
+}
