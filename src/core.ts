@@ -1,7 +1,8 @@
 /** The pure core, for programs that drive a loop themselves (docs/library.md): re-exports only. */
 export { admits } from './loop/admit.ts';
 export { decide } from './loop/decide.ts';
-export { evolve, fold, INITIAL } from './loop/evolve.ts';
+export { evolve, fold } from './loop/evolve.ts';
+export { INITIAL } from './loop/initial.ts';
 export { classify, failureText } from './loop/failure.ts';
 export { explain } from './loop/outcome.ts';
 export { PRESET_NAMES, UNTILS } from './loop/policy.ts';

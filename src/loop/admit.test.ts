@@ -13,7 +13,7 @@ import {
 } from '../../test/rig/given.ts';
 import { admits } from './admit.ts';
 import type { Happening } from './event.ts';
-import { INITIAL } from './evolve.ts';
+import { INITIAL } from './initial.ts';
 import type { LoopState } from './state.ts';
 
 const result = { code: 0, timedOut: false, durationMs: 1, log: 'l' };

@@ -17,7 +17,8 @@ import {
 } from '../../test/rig/given.ts';
 import { decide } from './decide.ts';
 import type { Happening } from './event.ts';
-import { evolve, INITIAL } from './evolve.ts';
+import { evolve } from './evolve.ts';
+import { INITIAL } from './initial.ts';
 import type { LoopState } from './state.ts';
 
 const claim = { claim: { by: 'promise-tag', text: '<promise>DONE</promise>' } } as const;

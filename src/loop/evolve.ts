@@ -5,23 +5,23 @@
  * 2. It handles every event type of this version; after the end it accepts only `loop.reopened`.
  * 3. The state does not grow with the number of iterations.
  */
-import { chargesAfter, chargesAfterReopening, NO_CHARGES } from './charge.ts';
+import { chargesAfter, chargesAfterReopening } from './charge.ts';
 import { applyControl } from './control.ts';
 import { decide } from './decide.ts';
-import { DEFAULT_POLICY } from './default-policy.ts';
 import { evidenceFeedback } from './evidence.ts';
 import type { CheckResult, Happening, LoopEvent, OutputSnapshot } from './event.ts';
-import { NOTHING_NOTICED, TIME_ALARM } from './limit-notices.ts';
+import { TIME_ALARM } from './limit-notices.ts';
 import { failureText, isUnanswered } from './failure.ts';
 import { addRun, addTokens, NOTHING_SPENT, spread } from './limits.ts';
 import { missedClaim } from './near-miss.ts';
 import type { Check, Policy } from './policy.ts';
-import { NO_PROGRESS, progressAfter, progressFrom } from './progress.ts';
+import { progressAfter, progressFrom } from './progress.ts';
 import { NO_REPEATS, repeatsAfter } from './repeats.ts';
 import { answerByDefault } from './questions.ts';
 import { refusalAfter } from './refusal.ts';
 import { FIRST_TURN, judgeAgain, NO_EVIDENCE, runAgain } from './turn.ts';
 import { upgraded } from './upgraded.ts';
+import { INITIAL } from './initial.ts';
 import { endsByClaim, isCutShort, NO_OUTPUT, openRun } from './run.ts';
 import type { Feedback, JudgedClaim, LoopState, MessageMarks, Run, Turn } from './state.ts';
 
@@ -368,35 +368,3 @@ function snapshot(event: OutputSnapshot, earlier: OutputSnapshot): OutputSnapsho
     ...(answer === undefined ? {} : { answer }),
   };
 }
-
-/** The state before the first event. */
-export const INITIAL: LoopState = {
-  created: false,
-  name: '',
-  policy: DEFAULT_POLICY,
-  now: 0,
-  activeMs: 0,
-  outcome: null,
-  start: null,
-  iteration: 0,
-  turn: FIRST_TURN,
-  baseline: [],
-  failures: { consecutive: 0, total: 0 },
-  rung: 0,
-  refusal: null,
-  outages: 0,
-  unanswered: 0,
-  spent: NOTHING_SPENT,
-  charges: NO_CHARGES,
-  session: null,
-  progress: NO_PROGRESS,
-  repeats: NO_REPEATS,
-  feedback: { failed: [], failedIn: 0, error: null, errorOf: null },
-  control: { paused: false, stop: null, guidance: [], seen: [], signals: 0 },
-  children: [],
-  endedChildren: [],
-  questions: [],
-  messages: { shown: null, probed: null, asked: null },
-  noticed: NOTHING_NOTICED,
-  everStarted: false,
-};

@@ -6,7 +6,7 @@ import type { Control, Happening } from './event.ts';
 import { planPrompt } from './prompt-plan.ts';
 import { resolvePolicy } from './validate.ts';
 import type { LoopState } from './state.ts';
-import { INITIAL } from './evolve.ts';
+import { INITIAL } from './initial.ts';
 
 const START = 1000;
 

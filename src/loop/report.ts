@@ -6,7 +6,8 @@
 import { stopReason, type Outcome, type StopReason } from './outcome.ts';
 import type { CheckResult, Evidence, LoopEvent, Restoration } from './event.ts';
 import type { StrayProcess } from './receipt.ts';
-import { evolve, INITIAL } from './evolve.ts';
+import { evolve } from './evolve.ts';
+import { INITIAL } from './initial.ts';
 import { limitChanges, type LimitChange } from './limit-changes.ts';
 import { inIteration, startedIteration, type IterationReport } from './iteration-report.ts';
 import { addRun, NOTHING_SPENT } from './limits.ts';

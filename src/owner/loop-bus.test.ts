@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { post } from '../bus/bus.ts';
 import { draft, type Draft } from '../bus/message.ts';
-import { INITIAL } from '../loop/evolve.ts';
+import { INITIAL } from '../loop/initial.ts';
 import { taskBus } from '../store/loop-bus.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { makeLoopFolder, removeLoopFolder, specFor } from '../../test/rig/loop-folder.ts';

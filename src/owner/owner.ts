@@ -46,6 +46,7 @@ import { accountOf } from './agent-environment.ts';
 import { LoopBus } from './loop-bus.ts';
 import { LoopPosts } from './loop-posts.ts';
 import { answerSandbox, NO_FRONT, type SandboxFront } from './answer-sandbox.ts';
+import { chance } from './chance.ts';
 import { agentHost, shownCommand, type AgentProgram } from './agent-host.ts';
 import { ChildWatch } from './child-watch.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
@@ -396,7 +397,3 @@ export interface SandboxedParent extends StartedLoop {
 }
 
 const SUPERSEDED: ReadonlySet<Control['type']> = new Set(['pause', 'stop']);
-
-function chance(): number {
-  return Number.parseInt(randomUuid().slice(0, 8), 16) / 2 ** 32;
-}

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openJournal } from '../journal/file.ts';
 import type { Happening } from '../loop/event.ts';
 import { DEFAULT_POLICY } from '../loop/default-policy.ts';
-import { INITIAL } from '../loop/evolve.ts';
+import { INITIAL } from '../loop/initial.ts';
 import type { LoopState } from '../loop/state.ts';
 import { enlist } from './background.ts';
 import { refuseChild, takePlace, termsOfChild } from './child-limits.ts';

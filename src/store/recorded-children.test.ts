@@ -4,7 +4,7 @@ import { load } from 'js-yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeLoopFolder, removeLoopFolder } from '../../test/rig/loop-folder.ts';
 import { NO_GROUP, startGroup } from '../../test/rig/process-group.ts';
-import { INITIAL } from '../loop/evolve.ts';
+import { INITIAL } from '../loop/initial.ts';
 import { closeDeadRuns, recordedChanges, recordedChildren } from './recorded-children.ts';
 import type { LoopFolder } from './store.ts';
 

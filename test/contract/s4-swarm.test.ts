@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEnding } from '../../src/loop/event.ts';
 import { decide } from '../../src/loop/decide.ts';
-import { accepts, evolve, fold, INITIAL } from '../../src/loop/evolve.ts';
+import { accepts, evolve, fold } from '../../src/loop/evolve.ts';
+import { INITIAL } from '../../src/loop/initial.ts';
 import { endedStatus } from '../../src/loop/outcome.ts';
 import { presets } from '../../src/loop/presets.ts';
 import { renderPrompt } from '../../src/loop/prompt.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/loop/decide.ts';
-import { evolve, INITIAL } from '../../src/loop/evolve.ts';
+import { evolve } from '../../src/loop/evolve.ts';
+import { INITIAL } from '../../src/loop/initial.ts';
 import { CONTINUATION_TEMPLATE } from '../../src/loop/continuation.ts';
 import { presets } from '../../src/loop/presets.ts';
 import { renderPrompt, type PromptInputs } from '../../src/loop/prompt.ts';

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { LoopEvent } from '../../src/loop/event.ts';
-import { evolve, INITIAL } from '../../src/loop/evolve.ts';
+import { evolve } from '../../src/loop/evolve.ts';
+import { INITIAL } from '../../src/loop/initial.ts';
 import { findProblems } from '../../src/loop/validate.ts';
 import { replay } from './histories.ts';
 import { must, same } from './plain.ts';

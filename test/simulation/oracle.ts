@@ -1,7 +1,7 @@
 import { decide } from '../../src/loop/decide.ts';
 import type { Effect } from '../../src/loop/effect.ts';
 import type { LoopEvent, OutputSnapshot } from '../../src/loop/event.ts';
-import { evolve, fold, INITIAL } from '../../src/loop/evolve.ts';
+import { evolve, fold } from '../../src/loop/evolve.ts';
 import { isCutShort, openRun, producedWork } from '../../src/loop/run.ts';
 import type { LoopState } from '../../src/loop/state.ts';
 import type { Observer } from '../rig/toy-driver.ts';
@@ -26,7 +26,7 @@ export class Oracle implements Observer {
   readonly #seen = new Set<string>();
   readonly #spending = new SpendBooks();
   /** The fold of the journal, event by event. */
-  #shadow: LoopState = INITIAL;
+  #shadow: LoopState = fold([]);
   #live: LoopState | null = null;
   #lastEvent: LoopEvent | null = null;
   #open: string | null = null;
