@@ -106,10 +106,21 @@ export class OpencodeServer {
       .filter((message) => at(message, 'info', 'role') === role)
       .map((message) =>
         items(at(message, 'parts'))
+          .filter((part) => at(part, 'ignored') !== true)
           .map((part) => at(part, 'text'))
           .filter((text) => typeof text === 'string')
           .join('\n'),
-      );
+      )
+      .filter((text) => text !== '');
+  }
+
+  /** What the session shows to the person only. */
+  async notes(session: string): Promise<readonly string[]> {
+    const messages = await this.#ask('GET', `/session/${session}/message`);
+    return items(messages)
+      .flatMap((message) => items(at(message, 'parts')))
+      .filter((part) => at(part, 'ignored') === true)
+      .map((part) => String(at(part, 'text')));
   }
 
   /** The numbers of the prompts that Ralph gave to the session. */

@@ -211,7 +211,8 @@ it('never touches a second session in the same folder', async () => {
   const claude = session.starts('/ralph "Work on"');
   await expect.poll(() => session.asked.length, { timeout: 30_000 }).toBe(2);
   const { stdout } = await session.says('Something else', { id: OTHER });
-  expect(stdout).not.toContain('Ralph');
+  expect(stdout).toContain(`To continue it: claude --resume ${SESSION}; to end it: ralph stop work-on-1`);
+  expect(stdout).not.toContain('[RALPH LOOP');
   expect(session.asked).toHaveLength(3);
   expect(session.loops).toEqual([SESSION]);
   claude.signal('SIGKILL');

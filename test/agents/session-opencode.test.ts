@@ -133,6 +133,56 @@ describe('a loop in a session of the real opencode', () => {
     expect(asked(server)).toBe(3);
   });
 
+  it('leaves notes in the session that its checks run and how the loop has ended, and asks the model nothing for them', async () => {
+    const server = await serveOpencode([says(CLAIM), says('You are welcome.')]);
+    const session = await server.createSession();
+    const check = 'until test -e go; do sleep 0.1; done';
+    server.command(session, 'ralph', `"Fix it" --check "${check}"`);
+    await expect.poll(() => server.notes(session), LONG).toEqual([`Ralph loop: running the check ${check}`]);
+    server.arena.stage.write('go', '');
+    await expect.poll(() => server.notes(session), LONG).toHaveLength(2);
+    expect((await server.notes(session))[1]).toMatch(/^Ralph loop fix-it-1 ended after 1 iteration.*: done/);
+    await server.prompt(session, 'Thank you.');
+    expect(asked(server)).toBe(2);
+    const last = server.arena.model.requests.findLast(({ turn }) => turn === 1);
+    expect(last !== undefined && mentions(last, 'running the check')).toBe(false);
+  });
+
+  it.each([
+    ['an abort', 'cancelled at iteration 1'],
+    ['ralph stop', 'ended after 1 iteration'],
+  ])('S5.31 S5.52 is ended by %s while a check runs, which ends too', async (how, note) => {
+    const server = await serveOpencode([says(CLAIM), says('You are welcome.')]);
+    const { stage } = server.arena;
+    const session = await server.createSession();
+    server.command(
+      session,
+      'ralph',
+      '"Fix it" --check "touch checking; until test -e go; do sleep 0.1; done"',
+    );
+    await expect.poll(() => existsSync(join(stage.workspace, 'checking')), LONG).toBe(true);
+    if (how === 'an abort') await server.abort(session);
+    else expect((await stage.ralph('stop', 'fix-it-1').ended).code).toBe(0);
+    await noLoopIsLeft(server);
+    await expect.poll(async () => (await server.notes(session)).at(-1), LONG).toContain(note);
+    expect((await stage.ralph('ls', '--all', '--json').ended).stdout).toContain('"stopped"');
+    expect(asked(server)).toBe(1);
+  });
+
+  it('mentions the loop of another session of the folder at the start of a session', async () => {
+    const server = await serveOpencode([says('one'), hangs(), says('Hello.')]);
+    const session = await server.createSession();
+    server.command(session, 'ralph', '"Fix it"');
+    await expect.poll(() => asked(server), LONG).toBe(2);
+    await server.kill('SIGKILL');
+    await server.start();
+    const other = await server.createSession();
+    await server.prompt(other, 'Hello.');
+    const text = `To continue it: opencode --session ${session}; to end it: ralph stop fix-it-1`;
+    await expect.poll(async () => (await server.notes(other)).join(), LONG).toContain(text);
+    expect(await server.notes(session)).toEqual([]);
+  });
+
   it('leaves a usage limit to opencode, which repeats the turn itself', async () => {
     const server = await serveOpencode([isLimited(3600), says(CLAIM)]);
     const session = await server.createSession();
