@@ -236,44 +236,54 @@ it('does nothing while its hooks are not trusted', async () => {
   expect(session.askedWith('Codex runs a hook only after you trust it')).toEqual([true]);
 });
 
+/** Codex in a window, once a person has trusted its hooks. */
+async function openTerminal({ stage, env }: Session) {
+  const tmux = new RiggedTmux(join(stage.env['XDG_STATE_HOME'] ?? '', 'ralph'));
+  const pane = (): string => tmux.screen('it');
+  const shows = (text: string): Promise<true> =>
+    until(text, () => (pane().includes(text) ? true : null), { seen: pane });
+  const types = async (text: string): Promise<void> => {
+    tmux.ask('send-keys', '-t', '=ralph:=it', '-l', text);
+    await shows(text);
+    tmux.ask('send-keys', '-t', '=ralph:=it', 'Enter');
+  };
+  const ends = async (): Promise<void> => {
+    tmux.tearDown();
+    await stage.until('the end of Codex', () => stage.running.length === 0);
+  };
+  const given = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
+  const size = ['-d', '-x', '150', '-y', '50', '-c', stage.workspace];
+  const command = ['env', `PATH=${env['PATH']}`, 'codex', '--no-daemon', ...AUTONOMOUS];
+  tmux.ask('-f', '/dev/null', 'new-session', '-s', 'ralph', '-n', 'it', ...size, ...given, ...command);
+  onTestFinished(() => tmux.tearDown());
+
+  await shows('Hooks need review');
+  // Codex drops keys that come before it listens.
+  let pressedAt = 0;
+  await until(
+    'the second choice',
+    () => {
+      if (pane().includes('› 2. Trust all and continue')) return true;
+      if (performance.now() - pressedAt > 3000) {
+        tmux.ask('send-keys', '-t', '=ralph:=it', 'Down');
+        pressedAt = performance.now();
+      }
+      return null;
+    },
+    { seen: pane },
+  );
+  tmux.ask('send-keys', '-t', '=ralph:=it', 'Enter');
+  await shows('Ask Codex to do anything');
+  return { pane, shows, types, ends };
+}
+
 it(
   'asks for trust in its terminal, starts a loop there, and is cancelled while a tool runs',
   { tags: ['tmux'] },
   async () => {
     const session = await Session.open([runs(`: > "$FAKE_PLAN/begun"; ${waitFor()}`), says('Half.')]);
-    const { stage, env } = session;
-    const tmux = new RiggedTmux(join(stage.env['XDG_STATE_HOME'] ?? '', 'ralph'));
-    const pane = (): string => tmux.screen('it');
-    const shows = (text: string): Promise<true> =>
-      until(text, () => (pane().includes(text) ? true : null), { seen: pane });
-    const types = async (text: string): Promise<void> => {
-      tmux.ask('send-keys', '-t', '=ralph:=it', '-l', text);
-      await shows(text);
-      tmux.ask('send-keys', '-t', '=ralph:=it', 'Enter');
-    };
-    const given = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
-    const size = ['-d', '-x', '150', '-y', '50', '-c', stage.workspace];
-    const command = ['env', `PATH=${env['PATH']}`, 'codex', '--no-daemon', ...AUTONOMOUS];
-    tmux.ask('-f', '/dev/null', 'new-session', '-s', 'ralph', '-n', 'it', ...size, ...given, ...command);
-    onTestFinished(() => tmux.tearDown());
-
-    await shows('Hooks need review');
-    // Codex drops keys that come before it listens.
-    let pressedAt = 0;
-    await until(
-      'the second choice',
-      () => {
-        if (pane().includes('› 2. Trust all and continue')) return true;
-        if (performance.now() - pressedAt > 3000) {
-          tmux.ask('send-keys', '-t', '=ralph:=it', 'Down');
-          pressedAt = performance.now();
-        }
-        return null;
-      },
-      { seen: pane },
-    );
-    tmux.ask('send-keys', '-t', '=ralph:=it', 'Enter');
-    await shows('Ask Codex to do anything');
+    const { stage } = session;
+    const { pane, shows, types, ends } = await openTerminal(session);
     await types(' /ralph "Work on" --max-iterations=5');
     await shows('Ralph loop started: at most 5 iterations');
     await until('the tool', () => (stage.hasPlanFile('begun') ? true : null), { seen: pane });
@@ -285,7 +295,19 @@ it(
     expect(session.loops).toEqual([]);
     expect(session.state).toMatchObject({ outcome: { type: 'stopped' } });
     expect(session.askedWith('RALPH LOOP - ITERATION').includes(true)).toBe(false);
-    tmux.tearDown();
-    await stage.until('the end of Codex', () => stage.running.length === 0);
+    await ends();
   },
 );
+
+it('mentions the loop of another session at the start of a session', { tags: ['tmux'] }, async () => {
+  const session = await Session.open([says('one'), hangs(), says('Welcome.')]);
+  await session.dies('/ralph "Work on"', 2);
+  const { shows, types, ends } = await openTerminal(session);
+  await types('Hello.');
+  // The rest of the id is on the next line.
+  await shows(`codex resume ${session.id.slice(0, 13)}`);
+  await shows('ralph stop work-on-1');
+  await shows('Welcome.');
+  expect(session.loops).toEqual([session.id]);
+  await ends();
+});
