@@ -118,7 +118,7 @@ describe('the script before ralph hook', () => {
     const ralph = put('own/ralph', '#!/bin/sh\necho "${NODE_EXTRA_CA_CERTS-none} $RALPH_EXTRA_CA_CERTS"\n');
     const env = { PATH: dirname(ralph), NODE_EXTRA_CA_CERTS: '/a b/$(id).pem' };
     const { stdout } = run(['claude'], [], env);
-    expect(stdout).toBe('none /a b/$(id).pem\n');
+    expect(stdout.trim()).toBe('none /a b/$(id).pem');
   });
 
   it('always asks ralph for the commands', () => {
@@ -152,6 +152,11 @@ describe('the script before ralph hook', () => {
           },
         ]);
       }
+      // What npm links is a script of Node.js.
+      const ralph = put('linked/ralph', '#!/usr/bin/env no-such-node\n');
+      expect(run([program, 'stop'], [], { PATH: dirname(ralph) }, input('s1')).stdout).toContain(
+        'the command node is not on the PATH',
+      );
       put('package/dist/cli/main.js', '');
       expect(run([program, 'stop'], [], {}, input('s1')).stdout).toContain(
         'the command node is not on the PATH',

@@ -94,11 +94,22 @@ if [ -f "$main" ] && command -v node >/dev/null 2>&1; then
   fi
   ask node "$main" hook "$program"
 fi
+found=
 if command -v ralph >/dev/null 2>&1; then
-  ask ralph hook "$program"
+  command -v node >/dev/null 2>&1 && ask ralph hook "$program"
+  # As a rule it is a script of Node.js.
+  [ -n "$input" ] || hear
+  answer=$(printf '%s\n' "$input" | ralph hook "$program")
+  case $? in
+    126 | 127) found=yes ;;
+    *)
+      printf '%s' "$answer"
+      exit 0
+      ;;
+  esac
 fi
 
-if [ -f "$main" ]; then
+if [ -f "$main" ] || [ -n "$found" ]; then
   missing='the command node is not on the PATH. Put Node.js 20.19 or newer there'
 else
   missing='the command ralph is not on the PATH. In a clone of its repository run: npm ci && npm run build && npm link'
