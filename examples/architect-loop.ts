@@ -18,5 +18,5 @@ const loop = new RalphLoop(config, factory, process.cwd(), {
     ),
 });
 const { stopReason, totalCost } = await loop.run();
-loop.cleanupProgress();
+await loop.cleanupProgress();
 console.log(`${stopReason} for $${totalCost}`);

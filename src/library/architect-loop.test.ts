@@ -73,7 +73,7 @@ it('S3.18 S3.41 S3.42 S3.43 S3.59 calls the factory once per iteration and retur
     'progress.md',
   );
   expect(existsSync(progress)).toBe(true);
-  loop.cleanupProgress();
+  await loop.cleanupProgress();
   expect(existsSync(progress)).toBe(false);
 });
 

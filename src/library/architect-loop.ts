@@ -1,8 +1,5 @@
 /** The loop of document 002 as a class: a new agent from a factory per iteration, until the checks pass and it prints the completion tag. */
-import { rmSync } from 'node:fs';
 import type { IterationReport } from '../loop/iteration-report.ts';
-import { unlinkProgress } from '../store/aliases.ts';
-import { Desk } from '../store/store.ts';
 import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { openLoop } from './library.ts';
 import type { AgentContext, AgentResult } from './function-agent.ts';
@@ -126,11 +123,10 @@ export class ArchitectLoop {
   }
 
   /** Removes the progress file of the last run, and its link `.architect/ralph-progress.md`. */
-  cleanupProgress(): void {
+  async cleanupProgress(): Promise<void> {
     if (this.#loop === null) return;
-    const desk = new Desk(this.#workspace, this.#loop.name);
-    unlinkProgress(desk);
-    rmSync(desk.progressFile, { force: true });
+    const { removeProgress } = await import('./open-loop.ts');
+    removeProgress(this.#loop.name, this.#workspace);
   }
 
   #spec(): LoopSpec {

@@ -1,10 +1,12 @@
 /** The implementation behind `library.ts`, which loads it with the first loop. */
-import { realpathSync } from 'node:fs';
+import { realpathSync, rmSync } from 'node:fs';
 import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
 import { refuseChange, refuseReplacing } from '../owner/refuse-change.ts';
 import { takeOver } from '../owner/take-over.ts';
+import { unlinkProgress } from '../store/aliases.ts';
 import { readLoop } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
+import { Desk } from '../store/store.ts';
 import { removeWorktree } from '../commands/remove-worktree.ts';
 import { UserError } from '../user-error.ts';
 import type { ResumeSpec } from './library.ts';
@@ -45,4 +47,11 @@ export async function discardWorktree(name: string, workspace: string): Promise<
   const loop = readLoop(realpathSync(workspace), name);
   refuseChange(`discardWorktree("${name}")`, loop.spec);
   return (await removeWorktree(loop, true, startersEnvironment(process.env))) !== null;
+}
+
+/** Removes the progress file of a loop and the link to it. */
+export function removeProgress(name: string, workspace: string): void {
+  const desk = new Desk(workspace, name);
+  unlinkProgress(desk);
+  rmSync(desk.progressFile, { force: true });
 }
