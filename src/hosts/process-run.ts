@@ -5,7 +5,6 @@ import type { StrayProcess } from '../loop/receipt.ts';
 import type { Birth, Marker, ProcessTable, SweptRun } from '../process/process-table.ts';
 import { NAMESPACE_FILE } from '../process/sandboxed.ts';
 import { exitStatus, shimPid } from '../process/shim-files.ts';
-import type { StartedCommand } from '../process/start.ts';
 import { stopRun } from '../process/stop.ts';
 import { Tail } from '../process/tail.ts';
 import { turn } from '../process/turns.ts';
@@ -19,7 +18,7 @@ export class ProcessRun implements HostedRun {
   readonly #folder: string;
   readonly #swept: SweptRun;
   readonly #table: ProcessTable;
-  readonly #command: StartedCommand | null;
+  readonly #release: () => void;
   readonly #tails: Tail[] = [];
   /** Null for our own child. */
   readonly #adoption: Adoption | null;
@@ -27,21 +26,21 @@ export class ProcessRun implements HostedRun {
   #status: number | null = null;
 
   /**
-   * `exited` resolves to the exit code; it is null for a process that is alive and not our child. `command` is our own
-   * child.
+   * `exited` resolves to the exit code; it is null for a process that is alive and not our child. `release` lets this
+   * process exit before our child does.
    */
   constructor(
     { folder, cwd, marker }: { readonly folder: string; readonly cwd: string; readonly marker: Marker },
     birth: Birth,
     exited: Promise<number | null> | null,
     table: ProcessTable,
-    command: StartedCommand | null = null,
+    release: () => void = () => {},
   ) {
     this.receipt = birth;
     this.#folder = folder;
     this.#swept = { shim: birth, marker, folder: cwd, namespaceFile: join(folder, NAMESPACE_FILE) };
     this.#table = table;
-    this.#command = command;
+    this.#release = release;
     this.#adoption = exited === null ? waitUntil(folder, () => this.#hasEnded()) : null;
     this.ended = this.#keepStatus(exited ?? this.#adoption?.over);
   }
@@ -67,16 +66,13 @@ export class ProcessRun implements HostedRun {
   }
 
   async stop(graceMs: number, spared: readonly number[] = []): Promise<readonly StrayProcess[]> {
-    const run = { ...this.#swept, graceMs, spared };
-    const { strays } = await (this.#command?.stop(run, this.#table) ?? stopRun(run, this.#table));
+    const { strays } = await stopRun({ ...this.#swept, graceMs, spared }, this.#table);
     await this.ended;
     return strays;
   }
 
   async close(rest: 'read' | 'leave'): Promise<number | null> {
     await this.#letGo(rest);
-    // A shim that is kept has reported what it wrote.
-    if (this.#command?.isKept === true && this.#status !== null) return this.#status;
     // A shim that could not start the agent has its own exit code. On a full disk `started` may exist, but is empty.
     const isAgentStatus = shimPid(this.#folder) !== null || !existsSync(this.#folder);
     return exitStatus(this.#folder) ?? (isAgentStatus ? this.#status : null);
@@ -87,7 +83,7 @@ export class ProcessRun implements HostedRun {
     await turn();
     // The next owner finds the run by this file where the journal has no receipt yet.
     writeReceipt(this.#folder, this.receipt);
-    this.#command?.release();
+    this.#release();
     await this.#letGo('leave');
   }
 

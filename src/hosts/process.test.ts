@@ -68,14 +68,7 @@ const childrenOf = (pid: number): readonly string[] =>
     .trim()
     .split('\n');
 
-describe.each([
-  ['an agent as a process', undefined],
-  ['an agent as a process behind a shim that is kept', 'a-loop'],
-])('%s', (_kind, sharedBy) => {
-  beforeEach(() => {
-    spec = { ...spec, sharedBy };
-  });
-
+describe('an agent as a process', () => {
   it('reads its prompt from a file, writes its output to files and has an exit code', async () => {
     const run = await host.start(request);
     expect(await readAll(run)).toEqual({ text: 'prompt\nlate\n', code: 3 });

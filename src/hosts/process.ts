@@ -15,8 +15,8 @@ import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { findCommand } from '../process/command.ts';
 import type { Wrapper } from '../process/sandboxed.ts';
-import { exitStatus, hasStarted, shimAt, shimPid } from '../process/shim-files.ts';
-import { startCommand } from '../process/start.ts';
+import { exitStatus, hasStarted, shimPid } from '../process/shim-files.ts';
+import { startShim } from '../process/shim.ts';
 import { unknownBirth, type Birth, type Marker, type ProcessTable } from '../process/process-table.ts';
 import { turn } from '../process/turns.ts';
 import { NotStarted, type Host, type HostedRun } from './host.ts';
@@ -48,8 +48,6 @@ export interface ProcessSpec {
   readonly marker: Marker;
   /** Puts the agent into a sandbox, called when the run is started with the path of its program; throws `NotStarted`. */
   readonly sandbox?: ((program: string) => Promise<Wrapper>) | undefined;
-  /** The id of its loop, whose commands may share a shim; absent for a shim of its own. */
-  readonly sharedBy?: string | undefined;
 }
 
 async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun> {
@@ -68,10 +66,9 @@ async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun>
     stdout: join(folder, 'stdout.log'),
     stderr: join(folder, 'stderr.log'),
     sandbox,
-    sharedBy: spec.sharedBy,
   };
-  const started = await startCommand(command, table);
-  return new ProcessRun(spec, started.birth, started.ended, table, started);
+  const shim = startShim(command, table);
+  return new ProcessRun(spec, shim.birth, shim.ended, table, () => shim.release());
 }
 
 /** The command line with the path of its program; throws `NotStarted` if it cannot work. */
@@ -114,7 +111,7 @@ async function find(
   table: ProcessTable,
 ): Promise<HostedRun | null> {
   const { folder } = spec;
-  const written = shimAt(folder, table) ?? confirmed(readReceipt(folder), spec.marker, table);
+  const written = confirmed(readReceipt(folder), spec.marker, table);
   const receipt = journaled ?? written;
   if (exitStatus(folder) !== null) {
     return new ProcessRun(spec, receipt ?? unknownBirth(shimPid(folder) ?? 0), ENDED, table);

@@ -164,7 +164,6 @@ function asProcess(
     // With `--prompt-via file` a known agent also gets the prompt on stdin, since a file name alone is not a prompt.
     stdin: via === 'stdin' || (via === 'file' && agent.call !== null) ? prompt : null,
     marker: runMarker(spec, run),
-    sharedBy: spec.id,
   };
 }
 

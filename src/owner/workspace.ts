@@ -161,7 +161,6 @@ async function check(
     timeoutMs,
     maxBytes: policy.limits.outputBytes,
     graceMs,
-    sharedBy: spec.id,
   });
   const { plan } = policy;
   const result =

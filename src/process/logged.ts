@@ -26,7 +26,8 @@ import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { NAMESPACE_FILE, type Wrapper } from './sandboxed.ts';
 import { exitStatus, shimPid } from './shim-files.ts';
-import { startCommand, type CommandSpec, type StartedCommand } from './start.ts';
+import { startShim, type Shim, type ShimSpec } from './shim.ts';
+import { stopRun } from './stop.ts';
 import { turn } from './turns.ts';
 import type { Marker, ProcessTable } from './process-table.ts';
 import { refuseFullDisk } from './full-disk.ts';
@@ -55,17 +56,16 @@ export async function runLogged(
       cwd,
       env: { ...env, [marker.name]: marker.value },
       sandbox: spec.sandbox,
-      sharedBy: spec.sharedBy,
     };
     // A start blocks this process for a moment, and many loops may want one.
     await turn();
     const files = { stdin: null, stdout: log, stderr: output.stderr };
-    const started = await tryToStart({ ...command, ...files }, table);
-    if (started instanceof Error) {
-      appendText(log, `Error: ${started.message}\n`);
+    const shim = tryToStart({ ...command, ...files }, table);
+    if (shim instanceof Error) {
+      appendText(log, `Error: ${shim.message}\n`);
       return { code: null, timedOut: false, durationMs: 0 };
     }
-    const { ending, status } = await runToEnd(started, folder, spec, output, table, interrupt);
+    const { ending, status } = await runToEnd(shim, folder, spec, output, table, interrupt);
     const unwritten = errorOf(() => completeLog(output, ending, spec));
     if (ending === 'interrupted') return null;
     const durationMs = Math.round(performance.now() - startedAt);
@@ -95,8 +95,6 @@ export interface LoggedCommand {
   /** The maximum size of the output; null is unlimited. */
   readonly maxBytes: number | null;
   readonly graceMs: number;
-  /** The id of its loop, whose commands may share a shim; absent for a shim of its own. */
-  readonly sharedBy?: string | undefined;
   /** Absent or null for none. */
   readonly sandbox?: Wrapper | null | undefined;
 }
@@ -127,9 +125,9 @@ function statusIn(folder: string, status: number | null): number | null {
 }
 
 /** A command that the system refuses to start (because it is too long, for example) counts as failed. */
-async function tryToStart(spec: CommandSpec, table: ProcessTable): Promise<StartedCommand | Error> {
+function tryToStart(spec: ShimSpec, table: ProcessTable): Shim | Error {
   try {
-    return await startCommand(spec, table);
+    return startShim(spec, table);
   } catch (error) {
     if (error instanceof Error && 'syscall' in error && String(error.syscall).startsWith('spawn'))
       return error;
@@ -139,7 +137,7 @@ async function tryToStart(spec: CommandSpec, table: ProcessTable): Promise<Start
 
 /** Waits for the command, then ends everything that it left running. */
 async function runToEnd(
-  started: StartedCommand,
+  shim: Shim,
   folder: string,
   { marker, cwd, timeoutMs, maxBytes, graceMs }: LoggedCommand,
   output: Output,
@@ -148,13 +146,13 @@ async function runToEnd(
 ): Promise<{ readonly ending: Ending; readonly status: number | null }> {
   const isFlooded = (): boolean => maxBytes !== null && sizeOf(output) > maxBytes;
   const ending = await firstOf(
-    started.ended,
+    shim.ended,
     { timeoutMs, isFlooded: maxBytes === null ? null : isFlooded },
     interrupt,
   );
   const namespaceFile = join(folder, NAMESPACE_FILE);
-  await started.stop({ marker, folder: cwd, namespaceFile, graceMs }, table);
-  const status = await started.ended;
+  await stopRun({ shim: shim.birth, marker, folder: cwd, namespaceFile, graceMs }, table);
+  const status = await shim.ended;
   // A command that printed too much and was quick has the same result as a slow one.
   return { ending: ending === 'ended' && isFlooded() ? 'flooded' : ending, status };
 }

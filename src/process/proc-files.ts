@@ -1,6 +1,5 @@
 /** Reads the files under `/proc`. A process may exit at any moment; that is never an error, its files are just null. */
 import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
-import type { Birth } from './process-table.ts';
 
 export interface Stat {
   readonly command: string;
@@ -9,7 +8,6 @@ export interface Stat {
   readonly group: number;
   readonly hasTerminal: boolean;
   readonly startTime: string;
-  readonly nice: string;
   /** In the middle of an `exec`: it has memory, but no environment in it yet. */
   readonly isExecuting: boolean;
   /** Where its environment is in memory, which every `exec` changes. */
@@ -34,15 +32,9 @@ export function readStat(pid: number): Stat | null {
     group: Number(group),
     hasTerminal: terminal !== '0',
     startTime,
-    nice: fields[16] ?? '',
     isExecuting: fields[20] !== '0' && fields[47] === '0',
     environment: `${fields[47]}-${fields[48]}`,
   };
-}
-
-/** The birth of a process with this stat. */
-export function birthFrom(pid: number, { startTime }: Stat): Birth {
-  return { pid, startTime, bootId: bootId(), pidNamespace: pidNamespace() };
 }
 
 /** Neither gone nor a zombie. */
@@ -86,16 +78,8 @@ export function lastPid(): number {
 
 /** Seconds since the process started; `startTime` is in clock ticks since boot. */
 export function ageInSeconds(startTime: string): number {
-  return uptime() - Number(startTime) / TICKS_PER_SECOND;
-}
-
-/** The start time of a process that starts now. */
-export function uptimeInTicks(): string {
-  return String(Math.floor(uptime() * TICKS_PER_SECOND));
-}
-
-function uptime(): number {
-  return Number(readShort('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
+  const uptime = Number(readShort('/proc/uptime')?.split(' ')[0] ?? Number.POSITIVE_INFINITY);
+  return uptime - Number(startTime) / TICKS_PER_SECOND;
 }
 
 const TICKS_PER_SECOND = 100;

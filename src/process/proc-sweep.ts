@@ -14,25 +14,18 @@ import {
   type Stat,
 } from './proc-files.ts';
 import { EXECUTING, isOrphan, readProcess, type Orphan, type ProcLook, type Seen } from './proc-look.ts';
-import {
-  MAX_ANCESTORS,
-  type Birth,
-  type Start,
-  type Stray,
-  type Sweep,
-  type SweptRun,
-} from './process-table.ts';
+import { MAX_ANCESTORS, type Birth, type Stray, type Sweep, type SweptRun } from './process-table.ts';
 
 /**
- * Checks only the pids that were assigned since the run began, if they are few; else null. The cost does not depend on how many
+ * Checks only the pids that were assigned since the shim's, if they are few; else null. The cost does not depend on how many
  * processes exist. The last pid is read again after the listing, so that no new process is missed.
  */
 export function sweepFew(run: SweptRun): Sweep | null {
-  const { shim, marker, after = shim } = run;
+  const { shim, marker } = run;
   const last = lastPid();
-  if (!isRecent(after) || last < after.pid || last - after.pid >= FEW_PIDS) return null;
+  if (!isRecent(shim) || last < shim.pid || last - shim.pid >= FEW_PIDS) return null;
   const recent: number[] = [];
-  for (let pid = after.pid + 1; pid <= last; pid++) if (isProcess(pid)) recent.push(pid);
+  for (let pid = shim.pid + 1; pid <= last; pid++) if (isProcess(pid)) recent.push(pid);
   if (lastPid() !== last) return null;
   if (recent.length === 0) return { pids: [], vanished: 0, strays: [] };
   const scope = scopeOf(run, readStat(shim.pid));
@@ -54,7 +47,7 @@ const FEW_PIDS = 64;
 
 /** Finds what is left of the run in a look at all processes. */
 export function sweepAll(run: SweptRun, look: ProcLook): Sweep {
-  const { shim, marker, after = shim } = run;
+  const { shim, marker } = run;
   const scope = scopeOf(run, look.all.get(shim.pid)?.stat ?? null);
   const candidates = new Set([
     ...(scope.group === null ? [] : look.inGroup(scope.group)),
@@ -65,7 +58,7 @@ export function sweepAll(run: SweptRun, look: ProcLook): Sweep {
   const members = [...candidates].filter((seen) => seen.pid !== shim.pid && isMember(seen, scope, statOf));
   const pids = members.map(({ pid }) => pid);
   // No process of this run has a lower pid, unless the pid counter may have wrapped around.
-  const first = isRecent(after) && look.last >= after.pid ? after.pid : 0;
+  const first = isRecent(shim) && look.last >= shim.pid ? shim.pid : 0;
   const vanished = look.lost.filter((pid) => pid >= first && !pids.includes(pid)).length;
   return { pids, vanished, strays: straysAmong(look.orphans(marker.name), run) };
 }
@@ -141,11 +134,11 @@ function liveNamespace(file: string): string | null {
   return found === pidNamespace() || (written !== undefined && found !== `pid:[${written}]`) ? null : found;
 }
 
-/** The orphans that started after the run and work in its folder. */
-function straysAmong(orphans: readonly Orphan[], { shim, after = shim, folder }: SweptRun): readonly Stray[] {
-  if (after.startTime === '') return [];
+/** The orphans that started after the shim and work in the folder of the run. */
+function straysAmong(orphans: readonly Orphan[], { shim, folder }: SweptRun): readonly Stray[] {
+  if (shim.startTime === '') return [];
   return orphans
-    .filter(({ stat, cwd }) => Number(stat.startTime) >= Number(after.startTime) && isIn(cwd, folder))
+    .filter(({ stat, cwd }) => Number(stat.startTime) >= Number(shim.startTime) && isIn(cwd, folder))
     .map(({ pid, stat }) => ({ pid, command: stat.command }));
 }
 
@@ -154,7 +147,7 @@ function isIn(path: string | null, folder: string): boolean {
 }
 
 /** Whether the pid counter cannot have wrapped around since the process started. */
-function isRecent({ startTime }: Start): boolean {
+function isRecent({ startTime }: Birth): boolean {
   return ageInSeconds(startTime) < WRAPAROUND_SECONDS;
 }
 

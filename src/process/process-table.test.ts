@@ -92,12 +92,13 @@ for (const { source, table, tags } of TABLES)
         LAST: '1',
       };
       const waits = ['/usr/bin/env', '-i', '/bin/sh', '-c', 'sleep 300; :'] as const;
-      const shim = startShim({ folder: run, argv: waits, cwd: run, env, stdin: null, stdout, stderr });
-      const ofAgent = (): readonly number[] => childrenOf(shim.pid).flatMap(childrenOf);
+      const shim = startShim({ folder: run, argv: waits, cwd: run, env, stdin: null, stdout, stderr }, table);
+      const { pid: shimPid } = shim.birth;
+      const ofAgent = (): readonly number[] => childrenOf(shimPid).flatMap(childrenOf);
       await until('a child of the agent', () => ofAgent().length > 0 || null, { everyMs: 5 });
       const inner = ofAgent();
       const found = table.ancestors(inner[0] ?? 0);
-      const at = found.findIndex(({ pid: one }) => one === shim.pid);
+      const at = found.findIndex(({ pid: one }) => one === shimPid);
       const [above] = found.slice(at + 1);
       expect(at).toBeGreaterThan(0);
       expect(above?.pid).toBe(process.pid);
@@ -105,12 +106,12 @@ for (const { source, table, tags } of TABLES)
       expect(found[at]?.variable('RALPH_LOOP_FOLDER')).toBe(run);
       expect(found[at]?.variable('RUN_ID')).toBe(null);
       // The subshell of the shim has the same arguments until it becomes the agent.
-      expect(found.filter((one) => one.shim !== null).map((one) => one.pid)).toContain(shim.pid);
+      expect(found.filter((one) => one.shim !== null).map((one) => one.pid)).toContain(shimPid);
       expect(found[at]?.shim?.startsWith(`${run} /usr/bin/env -i`)).toBe(true);
       expect(found[0]?.shim).toBe(null);
       expect(found[0]?.variable('RALPH_RUN_ID')).toBe(null);
       expect(above?.shim).toBe(null);
-      for (const one of [...inner, shim.pid]) process.kill(one, 'SIGKILL');
+      for (const one of [...inner, shimPid]) process.kill(one, 'SIGKILL');
       await shim.ended;
     });
 

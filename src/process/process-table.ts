@@ -22,8 +22,6 @@ export interface ProcessTable {
   markedByPrefix(marker: Marker): Promise<readonly number[]>;
   /** Finds what is left of a run except its shim: its process group, processes with its marker, and strays. */
   left(run: SweptRun): Promise<Sweep>;
-  /** The folder of a run and perhaps more arguments of its shim, joined by blanks. Null if the process is no shim. */
-  shimFolder(pid: number): string | null;
   /** The parent of a process, its parent and so on, the nearest first. */
   ancestors(pid: number): readonly Ancestor[];
 }
@@ -31,7 +29,7 @@ export interface ProcessTable {
 /** A process above another one, as far as this user can look into it. */
 export interface Ancestor {
   readonly pid: number;
-  /** As `shimFolder`. */
+  /** The folder of a run and perhaps more arguments of its shim, joined by blanks. Null if the process is no shim. */
   readonly shim: string | null;
   /** The value of a variable in its environment; null if it has none or belongs to another user. */
   variable(name: string): string | null;
@@ -50,14 +48,9 @@ export interface SweptRun {
   readonly folder: string;
   /** The file that identifies its PID namespace (`sandboxed.ts`); a run without a sandbox has none. */
   readonly namespaceFile?: string;
-  /** Before its first process, if the shim is older than the run (`kept-shim.ts`). */
-  readonly after?: Start | undefined;
   /** Process groups that stay with everything below them, except what is in the shim's group or the run's namespace. */
   readonly spared?: readonly number[] | undefined;
 }
-
-/** A moment: the pid that was assigned last, and the time, as the start time of a process. */
-export type Start = Pick<Birth, 'pid' | 'startTime'>;
 
 /** An environment variable that every process of a run inherits. */
 export interface Marker {

@@ -1,5 +1,4 @@
 import {
-  birthFrom,
   bootId,
   isAlive,
   listPids,
@@ -7,7 +6,6 @@ import {
   readArguments,
   readEnvironment,
   readStat,
-  workingDirectory,
 } from './proc-files.ts';
 import { EXECUTING, lookAtAll, settledEnvironment, type ProcLook, type Seen } from './proc-look.ts';
 import { sweepAll, sweepFew } from './proc-sweep.ts';
@@ -39,7 +37,9 @@ class Procfs implements ProcessTable {
 
   #birthOf(pid: number): Birth | null {
     const stat = readStat(pid);
-    return stat === null ? null : birthFrom(pid, stat);
+    return stat === null
+      ? null
+      : { pid, startTime: stat.startTime, bootId: bootId(), pidNamespace: pidNamespace() };
   }
 
   lives(birth: Birth): boolean {
@@ -84,10 +84,6 @@ class Procfs implements ProcessTable {
     return sweepFew(run) ?? this.#look.ask((look) => sweepAll(run, look));
   }
 
-  shimFolder(pid: number): string | null {
-    return shimIn(pid, utf8(readArguments(pid) ?? '').split('\0'));
-  }
-
   ancestors(pid: number): readonly Ancestor[] {
     const found: Ancestor[] = [];
     for (let at = readStat(pid)?.parent ?? 0; at > 0 && found.length < MAX_ANCESTORS;) {
@@ -107,9 +103,11 @@ class Procfs implements ProcessTable {
 export const procfs: ProcessTable = new Procfs();
 
 function ancestor(pid: number): Ancestor {
+  // Of a shim: /bin/sh, -c, the script, its name, the folder.
+  const [, , , name, ...more] = utf8(readArguments(pid) ?? '').split('\0');
   return {
     pid,
-    shim: procfs.shimFolder(pid),
+    shim: name === SHIM_NAME ? more.join(' ') : null,
     variable(variable) {
       const variables = `\0${readEnvironment(pid) ?? ''}`;
       const at = variables.indexOf(`\0${variable}=`);
@@ -118,12 +116,6 @@ function ancestor(pid: number): Ancestor {
       return utf8(value);
     },
   };
-}
-
-/** Of a shim: `/bin/sh`, `-c`, the script, its name, the folder; of one that is kept: `/bin/sh`, `-s`, its name. */
-function shimIn(pid: number, [, option, first, second, ...more]: readonly string[]): string | null {
-  if (option === '-s' && first === SHIM_NAME) return workingDirectory(pid);
-  return second === SHIM_NAME ? more.join(' ') : null;
 }
 
 /** The files under `/proc` are read as Latin-1. */

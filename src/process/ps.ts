@@ -42,11 +42,6 @@ export const ps: ProcessTable = {
 
   left: (run) => shared.ask((all) => sweep(run, all)),
 
-  shimFolder(pid) {
-    const found = look(pid);
-    return found === null ? null : shimIn(found.text);
-  },
-
   ancestors(pid) {
     const found: Ancestor[] = [];
     for (let at = look(pid)?.parent ?? 0; at > 0 && found.length < MAX_ANCESTORS;) {

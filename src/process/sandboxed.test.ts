@@ -7,12 +7,9 @@ import { until } from '../../test/rig/cli/until.ts';
 import { procfs } from './procfs.ts';
 import { runLogged } from './logged.ts';
 import { exitStatus } from './shim-files.ts';
-import { unknownBirth, type Birth } from './process-table.ts';
 import { startShim, type Shim } from './shim.ts';
 import { NAMESPACE_FILE, wrapped, type Wrapper } from './sandboxed.ts';
 import { stopRun, type Stopped } from './stop.ts';
-
-const birthOf = ({ pid }: Shim): Birth => procfs.birth(pid) ?? unknownBirth(pid);
 
 let folder: string;
 const sandbox: Wrapper = {
@@ -34,20 +31,23 @@ const marker = () => ({ name: 'RALPH_RUN_ID', value: folder });
 const file = (name: string): string => join(folder, name);
 const env = () => ({ PATH: process.env['PATH'] ?? '', RALPH_RUN_ID: folder });
 const start = (script: string): Shim =>
-  startShim({
-    folder,
-    argv: ['/bin/sh', '-c', script],
-    cwd: folder,
-    env: env(),
-    stdin: null,
-    stdout: file('out'),
-    stderr: file('err'),
-    sandbox,
-  });
+  startShim(
+    {
+      folder,
+      argv: ['/bin/sh', '-c', script],
+      cwd: folder,
+      env: env(),
+      stdin: null,
+      stdout: file('out'),
+      stderr: file('err'),
+      sandbox,
+    },
+    procfs,
+  );
 const stop = (shim: Shim, graceMs = 5000): Promise<Stopped> =>
   stopRun(
     {
-      shim: birthOf(shim),
+      shim: shim.birth,
       marker: marker(),
       folder,
       namespaceFile: file(NAMESPACE_FILE),
@@ -106,7 +106,7 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
   it('survives the end of bubblewrap itself, and still reports its status', async () => {
     const shim = start('echo up; sleep 0.4; echo late; exit 5');
     await isUp(shim);
-    const group = (await procfs.left({ shim: birthOf(shim), marker: marker(), folder })).pids;
+    const group = (await procfs.left({ shim: shim.birth, marker: marker(), folder })).pids;
     const isBubblewrap = (pid: number): boolean =>
       readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'bwrap';
     for (const pid of group.filter(isBubblewrap)) process.kill(pid, 'SIGTERM');
@@ -172,16 +172,19 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
 
   it('reports what bubblewrap says if the sandbox cannot be made', async () => {
     const broken: Wrapper = { ...sandbox, command: ['bwrap', '--bind', '/does/not/exist', '/'] };
-    const shim = startShim({
-      folder,
-      argv: ['/bin/true'],
-      cwd: folder,
-      env: env(),
-      stdin: null,
-      stdout: file('out'),
-      stderr: file('err'),
-      sandbox: broken,
-    });
+    const shim = startShim(
+      {
+        folder,
+        argv: ['/bin/true'],
+        cwd: folder,
+        env: env(),
+        stdin: null,
+        stdout: file('out'),
+        stderr: file('err'),
+        sandbox: broken,
+      },
+      procfs,
+    );
     await shim.ended;
     expect(exitStatus(folder)).toBe(1);
     expect(read('err')).toContain("Can't find source path /does/not/exist");

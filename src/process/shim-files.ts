@@ -2,8 +2,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegular } from '../files/files.ts';
-import { realPath } from '../files/paths.ts';
-import type { Birth, ProcessTable } from './process-table.ts';
 
 /** The exit status that the shim wrote; null while there is none, and for a text that no shim writes. */
 export function exitStatus(folder: string): number | null {
@@ -38,15 +36,3 @@ function readNumber(path: string): number | null {
 }
 
 const MAX_BYTES = 100;
-
-/**
- * The shim that works for the run of this folder now; null if there is none. The agent can write the pid, but not what the process with
- * this pid works for.
- */
-export function shimAt(folder: string, table: ProcessTable): Birth | null {
-  const pid = shimPid(folder);
-  const birth = pid === null ? null : table.birth(pid);
-  if (birth === null || !table.lives(birth)) return null;
-  const found = table.shimFolder(birth.pid);
-  return found !== null && (found === realPath(folder) || found.startsWith(`${folder} `)) ? birth : null;
-}

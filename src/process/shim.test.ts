@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,27 +6,20 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../../test/rig/cli/until.ts';
 import { procfs } from './procfs.ts';
 import { exitStatus, shimPid } from './shim-files.ts';
-import { startCommand, type StartedCommand } from './start.ts';
+import { startShim, type Shim, type ShimSpec } from './shim.ts';
 import { stopRun, type Stopped } from './stop.ts';
 import type { Marker } from './process-table.ts';
 
-/** A shim of its own, and one that stays for other commands. */
-const KINDS = [
-  ['a shim', false],
-  ['a shim that is kept', true],
-] as const;
-
 let folder: string;
 let marker: Marker;
-let isShared: boolean;
-let started: StartedCommand[];
+let started: Shim[];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'ralph-shim-'));
   marker = { name: 'RALPH_RUN_ID', value: folder };
   started = [];
 });
 afterEach(async () => {
-  await Promise.all(started.map((command) => stop(command, 0)));
+  await Promise.all(started.map((shim) => stop(shim, 0)));
   const pids = await procfs.marked(marker);
   for (const pid of pids) process.kill(pid, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true });
@@ -34,25 +27,27 @@ afterEach(async () => {
 });
 
 const file = (name: string) => join(folder, name);
-const start = async (script: string): Promise<StartedCommand> => {
-  const command = await startCommand(
+const start = (script: string, more: Partial<ShimSpec> = {}): Shim => {
+  const shim = startShim(
     {
       folder,
       argv: ['/bin/sh', '-c', script],
       cwd: folder,
-      env: { PATH: process.env['PATH'] ?? '', RALPH_RUN_ID: folder },
+      env: env(),
       stdin: existsSync(file('in')) ? file('in') : null,
       stdout: file('out'),
       stderr: file('err'),
-      ...(isShared ? { sharedBy: folder } : {}),
+      ...more,
     },
     procfs,
   );
-  started.push(command);
-  return command;
+  started.push(shim);
+  return shim;
 };
-const stop = (command: StartedCommand, graceMs: number): Promise<Stopped> =>
-  command.stop({ marker, folder, graceMs }, procfs);
+const env = () => ({ PATH: process.env['PATH'] ?? '', RALPH_RUN_ID: folder });
+const stop = (shim: Shim, graceMs: number): Promise<Stopped> =>
+  stopRun({ shim: shim.birth, marker, folder, graceMs }, procfs);
+const output = (): string => readFileSync(file('out'), 'utf8');
 /** Waits until the agent has printed this text. */
 const says = (text: string): Promise<true> => {
   const look = (): true | null =>
@@ -60,34 +55,48 @@ const says = (text: string): Promise<true> => {
   return until(`${text} from the agent`, look, { everyMs: 1 });
 };
 
-describe.each(KINDS)('%s', (_kind, isKept) => {
-  beforeEach(() => {
-    isShared = isKept;
-  });
-
+describe('a shim', () => {
   it('connects the agent to files and writes its exit status', async () => {
     writeFileSync(file('in'), 'prompt');
-    const shim = await start('cat; echo oops >&2; exit 7');
-    expect(shim.isKept).toBe(isKept);
+    const shim = start('cat; echo oops >&2; exit 7');
     await shim.ended;
-    expect(readFileSync(file('out'), 'utf8')).toBe('prompt');
+    expect(output()).toBe('prompt');
     expect(readFileSync(file('err'), 'utf8')).toBe('oops\n');
     expect(exitStatus(folder)).toBe(7);
     expect(shimPid(folder)).toBe(shim.birth.pid);
   });
 
+  it('passes on words, variables and the umask as they are', async () => {
+    const odd = `a'b"c $HOME \`id\` \\ ; & | > < * ? # ~ \n\t é 你`;
+    const script = 'console.log(JSON.stringify([process.argv.slice(1), process.env, process.umask()]))';
+    const given = { ...env(), A: odd, OLDPWD: '/old', RALPH_UMASK: '027' };
+    const shim = start('', { argv: [process.execPath, '-e', script, odd, ''], env: given });
+    expect(await shim.ended).toBe(0);
+    const { RALPH_UMASK, ...passedOn } = given;
+    const seen: unknown = JSON.parse(output());
+    expect(seen).toEqual([[odd, ''], expect.objectContaining(passedOn), Number.parseInt(RALPH_UMASK, 8)]);
+    expect(seen).not.toHaveProperty('1.RALPH_UMASK');
+  });
+
+  it('keeps the name that a person has for the working directory', async () => {
+    symlinkSync(folder, file('link'));
+    const shim = start('echo $PWD', { env: { ...env(), PWD: file('link') } });
+    await shim.ended;
+    expect(output()).toBe(`${file('link')}\n`);
+  });
+
   it('runs the agent at most once, however often it is started', async () => {
-    const first = await start('echo ran');
+    const first = start('echo ran');
     await first.ended;
     await stop(first, 0);
-    const second = await start('echo ran');
+    const second = start('echo ran');
     await second.ended;
-    expect(readFileSync(file('out'), 'utf8')).toBe('ran\n');
+    expect(output()).toBe('ran\n');
     expect(shimPid(folder)).toBe(first.birth.pid);
   });
 
   it('survives a signal to its process group that ends the agent', async () => {
-    const shim = await start('echo ready; exec sleep 300');
+    const shim = start('echo ready; exec sleep 300');
     await says('ready');
     process.kill(-shim.birth.pid, 'SIGTERM');
     await shim.ended;
@@ -97,20 +106,20 @@ describe.each(KINDS)('%s', (_kind, isKept) => {
   it.each(['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const)(
     'lets the agent handle %s itself',
     async (name) => {
-      const shim = await start(
+      const shim = start(
         `trap 'echo caught; exit 0' ${name.slice(3)}; echo ready; while :; do sleep 0.01; done`,
       );
       await says('ready');
       process.kill(-shim.birth.pid, name);
       await shim.ended;
-      expect(readFileSync(file('out'), 'utf8')).toContain('caught');
+      expect(output()).toContain('caught');
     },
   );
 
   it('is stopped with its agent, however early', async () => {
     for (let ms = 0; ms < 6; ms++) {
       /* oxlint-disable no-await-in-loop -- one after the other */
-      const shim = await start('sleep 60');
+      const shim = start('sleep 60');
       if (ms > 0) await sleep(ms);
       await stop(shim, 5000);
       expect(await procfs.marked(marker)).toEqual([]);
@@ -121,7 +130,7 @@ describe.each(KINDS)('%s', (_kind, isKept) => {
   });
 
   it('has no exit status while the agent runs, or after the shim was killed', async () => {
-    const shim = await start('echo ready; exec sleep 300');
+    const shim = start('echo ready; exec sleep 300');
     await says('ready');
     expect(exitStatus(folder)).toBeNull();
     process.kill(shim.birth.pid, 'SIGKILL');
@@ -139,13 +148,9 @@ describe.each(KINDS)('%s', (_kind, isKept) => {
   });
 });
 
-describe.each(KINDS)('stopRun with %s', (_kind, isKept) => {
-  beforeEach(() => {
-    isShared = isKept;
-  });
-
+describe('stopRun', () => {
   it('ends a cooperative agent with SIGTERM and does not signal the shim', async () => {
-    const shim = await start('echo ready; exec sleep 300');
+    const shim = start('echo ready; exec sleep 300');
     await says('ready');
     const { ended } = await stop(shim, 60_000);
     await shim.ended;
@@ -154,7 +159,7 @@ describe.each(KINDS)('stopRun with %s', (_kind, isKept) => {
   });
 
   it('kills an agent that ignores SIGTERM, and its children, after the grace', async () => {
-    const shim = await start(`trap '' TERM; sleep 300 & echo ready; while :; do sleep 0.05; done`);
+    const shim = start(`trap '' TERM; sleep 300 & echo ready; while :; do sleep 0.05; done`);
     await says('ready');
     await stop(shim, 50);
     await shim.ended;
@@ -163,7 +168,7 @@ describe.each(KINDS)('stopRun with %s', (_kind, isKept) => {
   });
 
   it('ends a process that left the process group and the session', { tags: ['setsid'] }, async () => {
-    const shim = await start('setsid sh -c "echo away; exec sleep 300" & wait');
+    const shim = start('setsid sh -c "echo away; exec sleep 300" & wait');
     await says('away');
     await stop(shim, 5000);
     await shim.ended;
@@ -171,7 +176,7 @@ describe.each(KINDS)('stopRun with %s', (_kind, isKept) => {
   });
 
   it('ends processes that a finished agent left running', { tags: ['setsid'] }, async () => {
-    const shim = await start('sleep 300 & setsid sleep 300 & until [ -e go ]; do sleep 0.01; done');
+    const shim = start('sleep 300 & setsid sleep 300 & until [ -e go ]; do sleep 0.01; done');
     writeFileSync(file('go'), '');
     await shim.ended;
     expect(exitStatus(folder)).toBe(0);

@@ -13,12 +13,11 @@
  * 5. Its own files are readable for this user only; the agent gets the umask that the loop was started with.
  * 6. In a sandbox, `exit` is written once nothing that the agent has started is left (`sandboxed.ts`).
  * 7. A command that no later owner adopts has a shim without files: its exit code is that of the command.
- * 8. Commands of a loop share a shim where the system allows it (`start.ts`, `kept-shim.ts`).
  */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { openRegular } from '../files/files.ts';
-import { SHIM_NAME } from './process-table.ts';
+import { SHIM_NAME, unknownBirth, type Birth, type ProcessTable } from './process-table.ts';
 import { RUN_IN_NAMESPACE, wrapped, type Wrapper } from './sandboxed.ts';
 
 const OWN_UMASK = `
@@ -48,8 +47,8 @@ const EXIT = `
 exit $ralph_status
 `;
 
-/** Starts the shim; throws if the shell cannot be started. Read its birth before the first `await`. */
-export function startShim(spec: ShimSpec): Shim {
+/** Starts the shim; throws if the shell cannot be started. */
+export function startShim(spec: ShimSpec, table: Pick<ProcessTable, 'birth'>): Shim {
   const descriptors = openFiles(spec);
   try {
     const [shell, ...args] = shimCommand(spec);
@@ -68,14 +67,16 @@ export function startShim(spec: ShimSpec): Shim {
     const ended = new Promise<number | null>((resolve) => {
       child.once('exit', (code) => resolve(code));
     });
-    return { pid: child.pid, ended, release: () => child.unref() };
+    // At once: a quick shim may be gone after the next `await`.
+    const birth = table.birth(child.pid) ?? unknownBirth(child.pid);
+    return { birth, ended, release: () => child.unref() };
   } finally {
     closeFiles(descriptors);
   }
 }
 
 /** Opens stdin, stdout and stderr of a command. */
-export function openFiles({ stdin, stdout, stderr }: CommandFiles): Descriptors {
+function openFiles({ stdin, stdout, stderr }: ShimSpec): readonly number[] {
   const opened: number[] = [];
   const open = (descriptor: number): number => {
     opened.push(descriptor);
@@ -93,11 +94,9 @@ export function openFiles({ stdin, stdout, stderr }: CommandFiles): Descriptors 
   }
 }
 
-export function closeFiles(descriptors: readonly number[]): void {
+function closeFiles(descriptors: readonly number[]): void {
   for (const descriptor of descriptors) closeSync(descriptor);
 }
-
-export type Descriptors = readonly [stdin: number, stdout: number, stderr: number];
 
 /** The command line of the shim itself, for a host that starts it in another way. */
 export function shimCommand({
@@ -132,12 +131,12 @@ function hintFor(folder: string): string {
 }
 
 /** The agent's umask: the one in the environment, else the one of this process. The shim's own files are private. */
-export function umaskOf(env: ShimSpec['env']): string {
+function umaskOf(env: ShimSpec['env']): string {
   const { RALPH_UMASK: given = '' } = env;
   return /^[0-7]{1,4}$/.test(given) ? given : process.umask().toString(8);
 }
 
-export interface ShimSpec extends CommandFiles {
+export interface ShimSpec {
   /** For the files `started`, with the shim's pid, and `exit`. */
   readonly folder: string;
   /** False for a command that no later owner adopts and that has no namespace: then the folder need not exist. */
@@ -146,19 +145,16 @@ export interface ShimSpec extends CommandFiles {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Absent or null for none. */
-  readonly sandbox?: Wrapper | null | undefined;
-}
-
-interface CommandFiles {
   /** Null for empty input. */
   readonly stdin: string | null;
   readonly stdout: string;
   readonly stderr: string;
+  /** Absent or null for none. */
+  readonly sandbox?: Wrapper | null | undefined;
 }
 
 export interface Shim {
-  readonly pid: number;
+  readonly birth: Birth;
   /**
    * Resolves when the shim has exited, to the agent's exit code; null if the shim itself was killed. The file `exit` has it
    * too, unless the folder was deleted.

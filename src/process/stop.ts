@@ -23,8 +23,6 @@ export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<S
 
 export interface StoppableRun extends SweptRun {
   readonly graceMs: number;
-  /** Whether a shim that is kept has no more to do for the run; absent for one that exits then. */
-  readonly hasEnded?: (() => boolean) | undefined;
 }
 
 export interface Stopped {
@@ -119,13 +117,13 @@ class Remains {
  * does not exit was stopped with SIGSTOP.
  */
 async function endShim(
-  { shim, graceMs, hasEnded = () => !table.lives(shim) }: StoppableRun,
+  { shim, graceMs }: StoppableRun,
   table: ProcessTable,
   remains: Remains,
 ): Promise<void> {
   const deadline = performance.now() + 2000;
   let wasAlive = false;
-  for (let pause = 1; !hasEnded(); pause = Math.min(pause * 1.5, 20)) {
+  for (let pause = 1; table.lives(shim); pause = Math.min(pause * 1.5, 20)) {
     wasAlive = true;
     if (performance.now() > deadline) {
       send(shim.pid, 'SIGKILL');

@@ -174,7 +174,6 @@ class ScmTasks {
         log,
         ...limits,
         graceMs: this.#graceMs,
-        sharedBy: spec.id,
       },
       processes,
       this.#interrupt,

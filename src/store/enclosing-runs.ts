@@ -2,7 +2,7 @@
  * The runs that this process works for: the one in its own environment and those of its ancestors. Agents start other
  * agents, so there may be several.
  *
- * 1. An emptied environment hides nothing: the shim above an agent names the folder of its run.
+ * 1. An emptied environment hides nothing: the shim above an agent has the marker and names the folder of its run.
  * 2. A forged environment gains nothing: a loop has to descend from the loop of every run that is found.
  * 3. A run of another state folder does not count. Its loops cannot be reached from here, and a check of a loop may be a
  *    test suite that itself uses Ralph.
@@ -13,10 +13,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { realPath } from '../files/paths.ts';
 import { processes } from '../process/process.ts';
-import { loopIdOf, RUN_MARKER, runMarker } from './run-environment.ts';
+import { loopIdOf, RUN_MARKER } from './run-environment.ts';
 import { readSpec, type ParentRun, type Spec } from './spec.ts';
 import { stateFolder } from './state-folder.ts';
-import { archiveFolder, loopsFolder, runInFolder } from './store.ts';
+import { archiveFolder, loopsFolder } from './store.ts';
 
 /** A run that this process works for. Null where that cannot be read. */
 export interface EnclosingRun {
@@ -36,10 +36,9 @@ export function enclosingRuns(env: NodeJS.ProcessEnv = process.env): readonly En
       .map((ancestor) => ({ run: ancestor.variable(RUN_MARKER), shim: ancestor.shim })),
   ];
   const found = new Map<string, EnclosingRun>();
-  for (const { run: marked, shim } of sightings) {
-    if (marked === null && shim === null) continue;
-    const place = shim === null ? null : placeOf(shim, marked);
-    const run = marked ?? place?.run ?? null;
+  for (const { run, shim } of sightings) {
+    if (run === null && shim === null) continue;
+    const place = shim === null ? null : placeOf(shim, run);
     const loop = (run === null ? null : loopIdOf(run)) ?? place?.loop ?? null;
     if (isElsewhere(place?.state ?? null, loop)) continue;
     const key = `${run} ${loop}`;
@@ -99,21 +98,13 @@ export function descendsFrom(spec: Spec, { loop }: Pick<EnclosingRun, 'loop'>): 
 /** Ends the walk also if two specs name each other. */
 const MAX_GENERATIONS = 100;
 
-/** What the folder of a shim says: `<state folder>/loops/<id>/runs/0001`. */
-function placeOf(shim: string, marked: string | null): Place | null {
-  const id = marked === null ? null : loopIdOf(marked);
+/** The state folder and the loop in the folder of a shim: `<state folder>/loops/<id>/runs/0001`. */
+function placeOf(shim: string, run: string | null): { readonly state: string; readonly loop: string } | null {
+  const id = run === null ? null : loopIdOf(run);
   const at = id === null ? -1 : shim.indexOf(`/loops/${id}/`);
-  if (id !== null && at >= 0) return { state: shim.slice(0, at), loop: id, run: marked };
-  const [, state, loop, inner = ''] = /^(.*?)\/loops\/([\w.-]+-[0-9a-f]{8})\/(.*)$/s.exec(shim) ?? [];
-  if (state === undefined || loop === undefined) return null;
-  const run = runInFolder(inner);
-  return { state, loop, run: run === null ? null : runMarker({ id: loop }, run).value };
-}
-
-interface Place {
-  readonly state: string;
-  readonly loop: string;
-  readonly run: string | null;
+  if (id !== null && at >= 0) return { state: shim.slice(0, at), loop: id };
+  const [, state, loop] = /^(.*?)\/loops\/([\w.-]+-[0-9a-f]{8})\//s.exec(shim) ?? [];
+  return state === undefined || loop === undefined ? null : { state, loop };
 }
 
 /** Whether a run belongs to another state folder. Without its shim, only its loop can tell. */

@@ -90,7 +90,7 @@ const RUN_VARIABLES = [
 ] as const;
 type RunVariables = Record<(typeof RUN_VARIABLES)[number], string>;
 
-export function runMarker(spec: Pick<Spec, 'id'>, run: string): { name: string; value: string } {
+export function runMarker(spec: Spec, run: string): { name: string; value: string } {
   return { name: RUN_MARKER, value: `${spec.id}.${run}` };
 }
 

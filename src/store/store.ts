@@ -193,13 +193,6 @@ function runFolder(run: string): string {
   return join(RUNS, number === '1' ? padded : `${padded}.${number}`);
 }
 
-/** The run of a folder or a file in it; a check before the first run belongs to iteration 0. Null if it is of no run. */
-export function runInFolder(path: string): string | null {
-  if (path.startsWith('baseline')) return '0.1';
-  const [, iteration, number = '1'] = /^runs\/(\d+)(?:\.(\d+))?(?:$|[/ ])/.exec(path) ?? [];
-  return iteration === undefined ? null : `${Number(iteration)}.${number}`;
-}
-
 /** The states of all loops of this user. */
 export function loopsFolder(): string {
   return join(stateFolder(), 'loops');
