@@ -18,7 +18,7 @@ export const LATE_IN_HOOK = modules({
   git: 'fingerprint index-entries index-file pack-records seen-tree work worktree',
   hosts: 'function process tmux',
   journal: 'last-event parse',
-  loop: 'continuation control-shape control event-shape evidence-text excerpt last-line-matcher last-lines limit-changes own-line-matcher pattern-matcher plan preamble python-pattern upgraded validate word-matcher words',
+  loop: 'continuation control-shape control event-shape evidence-text excerpt last-line-matcher last-lines limit-changes own-line-matcher pattern-matcher plan preamble python-pattern validate word-matcher words',
   owner: 'changed-after completion-fact loop-plan markers run-facts sandboxed-agent task-file',
   plan: 'check',
   process: 'full-disk logged proc-sweep shell-quote stop turns',

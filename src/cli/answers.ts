@@ -7,8 +7,6 @@ import { enlisted } from '../store/background.ts';
 import { workspaceWith } from '../store/find-workspace.ts';
 import { Mask } from '../store/mask.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { jsonFilesIn } from '../store/state-folder.ts';
-import { loopsFolder } from '../store/store.ts';
 import { rememberedStatus } from '../views/remembered-status.ts';
 import { UserError } from '../user-error.ts';
 import { explainError } from './errors.ts';
@@ -21,7 +19,6 @@ import { listedWorkspace, workspaceOf } from './workspace.ts';
 /** Answers these arguments as the parser would. */
 export async function answer([command, word]: readonly string[]): Promise<number> {
   try {
-    if (jsonFilesIn(loopsFolder()).length > 0) await (await reading()).moveOldLoops();
     if (enlisted().length > 0) await (await reading()).wakeDaemon();
     if (command !== 'status') return await list(word === undefined ? listedWorkspace({}) : null, SOURCE);
     if (word === undefined) return await listHere(listedWorkspace({}), SOURCE);

@@ -1,8 +1,6 @@
 /** The commands and their options. The work of each command is in its own file, which is loaded when it is called. */
 import { Command, CommanderError, Help } from 'commander';
 import { closest } from '../config/closest.ts';
-import { jsonFilesIn } from '../store/state-folder.ts';
-import { loopsFolder } from '../store/store.ts';
 import { adviceOn, FIRST_STEPS, usageFor, wrongTask } from './advice.ts';
 import { explainError } from './errors.ts';
 import type { Add, Call, Done } from './program-call.ts';
@@ -118,7 +116,6 @@ function define(
     subcommandTerm: (one) => help.subcommandTerm(one).replace(' [options]', ''),
   });
   program.addHelpText('after', HELP);
-  program.hook('preAction', moveOldLoops);
   program.hook('preAction', async (_, action) => {
     const { refuseFromInside } = await import('./from-inside.ts');
     refuseFromInside({ name: nameOf(action), args: action.args, options: action.opts() });
@@ -153,11 +150,6 @@ function define(
 /** Stands for a command that is not defined: it takes every call of a definition and does nothing. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every method returns the command, as in a definition
 const NOT_DEFINED = new Proxy({}, { get: () => () => NOT_DEFINED }) as Command;
-
-/** Moves the loops of an earlier version to the state folder, where every command looks for them. */
-async function moveOldLoops(): Promise<void> {
-  if (jsonFilesIn(loopsFolder()).length > 0) await (await import('../store/old-layout.ts')).moveOldLoops();
-}
 
 /** The words of a command without `ralph`. */
 function nameOf(command: Command): string {

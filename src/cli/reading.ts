@@ -1,5 +1,4 @@
 /** What `ralph status` and `ralph ls` need for loops about which nothing is remembered: a bundle of its own. */
-export { moveOldLoops } from '../store/old-layout.ts';
 export { explainError } from './errors.ts';
 export { listSource } from './list-source.ts';
 export { status } from './status.ts';

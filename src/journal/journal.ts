@@ -31,8 +31,8 @@ export type JournalTrouble =
   | 'damaged'
   /** A line with the right checksum holds what no event can be; nothing was changed. */
   | 'impossible'
-  /** A newer version of Ralph wrote it. */
-  | 'newer'
+  /** Another version of Ralph wrote it. */
+  | 'version'
   /** Another process has written to it, so the writer is no longer the owner. */
   | 'fenced'
   /** No more events can be written; those written before are intact. */

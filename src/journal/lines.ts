@@ -8,7 +8,7 @@ import { isEvent } from '../loop/event-shape.ts';
 import { crc32 } from './crc32.ts';
 import { JournalError } from './journal.ts';
 
-const JOURNAL_VERSION = 1;
+const JOURNAL_VERSION = 2;
 
 export function header(): string {
   return `${JSON.stringify({ journal: JOURNAL_VERSION })}\n`;
@@ -42,9 +42,9 @@ export function impossibleEvent(path: string, line: number, cause?: unknown): Jo
 export function checkHeader(text: string, path: string): 'header' | null {
   const version = /^\{"journal":(\d+)\}$/.exec(text)?.[1];
   if (version === undefined) return null;
-  if (Number(version) > JOURNAL_VERSION) {
-    const message = `${path} was written by a newer version of ralph (journal version ${version}, this ralph reads ${JOURNAL_VERSION}); update ralph`;
-    throw new JournalError('newer', message, 1);
+  if (version !== String(JOURNAL_VERSION)) {
+    const message = `${path} has journal version ${version}, but this version of ralph reads only version ${JOURNAL_VERSION}; use the version of ralph that wrote it, or start a new loop with --fresh, which archives this one`;
+    throw new JournalError('version', message, 1);
   }
   return 'header';
 }
@@ -53,7 +53,7 @@ export function checkHeader(text: string, path: string): 'header' | null {
 export function readLine(line: Buffer, number: number, path: string): LoopEvent | null {
   const text = textIn(line, number);
   if (text === null) return null;
-  const event = upgradedEvent(parse(text));
+  const event = parse(text);
   if (!isEvent(event)) throw impossibleEvent(path, number + 1);
   return event;
 }
@@ -84,12 +84,6 @@ function parse(text: Buffer): unknown {
   } catch {
     return null;
   }
-}
-
-/** `limit.shared` had another name in journals of earlier versions. */
-function upgradedEvent(event: unknown): unknown {
-  if (typeof event !== 'object' || event === null || !('type' in event)) return event;
-  return event.type === 'limit.heard' ? { ...event, type: 'limit.shared' } : event;
 }
 
 const SUM_LENGTH = 8;

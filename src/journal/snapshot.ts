@@ -28,7 +28,7 @@ export interface JournalMark {
 }
 
 /** Increased whenever the same events fold to another state than before. */
-const FOLD_VERSION = 5;
+const FOLD_VERSION = 6;
 
 /** The keys of the state and the report: a snapshot with other keys was made by another version. */
 const { state, report } = NOTHING_KNOWN;

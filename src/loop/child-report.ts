@@ -12,7 +12,7 @@ export interface ChildReport {
   readonly startedAt: number;
   /** Null while it is active. */
   readonly endedAt: number | null;
-  /** Null while it is active, if it was lost, and in journals of older versions. */
+  /** Null while it is active, if it was lost, and for a child that another program registered. */
   readonly outcome: Outcome | null;
   readonly lost: ChildLoss | null;
 }

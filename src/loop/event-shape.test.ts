@@ -17,7 +17,7 @@ describe('the policy in an event', () => {
     { sandbox: { checks: true, write: ['~/.cache'], hide: [], network: false } },
     { limits: { ...policy.limits, unchanged: { nudge: 2, end: 4 }, costUsd: 1.5, timeMs: 1, tokens: 1 } },
     { delay: { ...policy.delay, afterFailure: { kind: 'fixed', ms: 5 } } },
-    { evidence: { protect: ['test/**'], onProtectedChange: 'restore' } },
+    { evidence: { protect: ['test/**'], onProtectedChange: 'restore', promptFile: 'always' } },
     { aLaterVersion: { knows: 'more' } },
   ])('can have %j', (change) => {
     expect(isEvent(created({ ...policy, ...change }))).toBe(true);

@@ -2,7 +2,7 @@
  * The shape of every event, for journals that are read from disk.
  *
  * 1. An event of this shape, in any order, never makes the fold or a view fail.
- * 2. Fields that this version does not know are allowed, and so are the shapes that earlier versions wrote.
+ * 2. Fields that this version does not know are allowed.
  */
 import { PHASES } from './completion.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
@@ -33,7 +33,6 @@ import {
   whole,
   type Rule,
 } from './shape.ts';
-import { upgraded } from './upgraded.ts';
 
 /** Whether a value is an event. */
 export function isEvent(value: unknown): value is LoopEvent {
@@ -130,10 +129,10 @@ const outcome = variant('type', {
   }),
 } satisfies Record<Outcome['type'], Rule>);
 
-const policy = rule('a policy', (value) => {
-  const written = upgradedOrNull(value);
-  return written !== null && isLike(written, WHOLE_POLICY) && fits(LISTS_OF_POLICY, written);
-});
+const policy = rule(
+  'a policy',
+  (value) => isRecord(value) && isLike(value, WHOLE_POLICY) && fits(LISTS_OF_POLICY, value),
+);
 
 /** The default policy with the parts that it lacks. */
 const WHOLE_POLICY: Policy = {
@@ -152,7 +151,7 @@ const LISTS_OF_POLICY = fields({
   checks: fields({ commands: list(fields({ command: string, action: string, hint: nullable(string) })) }),
 });
 
-/** Only its structure: an earlier version may have allowed other values. */
+/** Only its structure. */
 function isLike(value: unknown, sample: unknown, name = ''): boolean {
   if (sample === null) return true;
   if (Array.isArray(sample)) return Array.isArray(value);
@@ -162,16 +161,6 @@ function isLike(value: unknown, sample: unknown, name = ''): boolean {
   if (isRecord(sample) && isRecord(value))
     return Object.keys(sample).every((key) => key in value && isLike(value[key], sample[key], key));
   return !isRecord(sample) && !isRecord(value) && !Array.isArray(value);
-}
-
-function upgradedOrNull(value: unknown): Policy | null {
-  if (!isRecord(value)) return null;
-  try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its structure is checked afterwards
-    return upgraded(value as unknown as Policy);
-  } catch {
-    return null;
-  }
 }
 
 const plan = fields({
@@ -313,7 +302,6 @@ const EVENT = variant('type', {
   'loop.ended': fields({ outcome }),
   'loop.reopened': fields({
     policy: nullable(policy),
-    finishesTurn: optional(flag),
     because: optional(oneOf(['unconfirmed-end'])),
   }),
 } satisfies Record<Happening['type'], Rule>);

@@ -3,10 +3,9 @@ import { given, begun, exited, output, plain, wanted } from '../../test/rig/give
 import { nth, play, policyOf } from '../../test/rig/play.ts';
 import { claims, exits, limited } from '../../test/rig/world.ts';
 import type { Happening, LoopEvent } from './event.ts';
-import type { OnProtectedChange, Policy } from './policy.ts';
+import type { OnProtectedChange } from './policy.ts';
 import { renderPrompt } from './prompt.ts';
 import { report } from './report.ts';
-import { upgraded } from './upgraded.ts';
 import { resolvePolicy, type PolicyInput } from './validate.ts';
 
 const checks = { commands: [{ command: './check.sh', action: 'APPEND', hint: null }] } as const;
@@ -198,21 +197,6 @@ describe('a policy', () => {
     expect(problem({ protect: ['/etc'] })).toBe('evidence.protect[0]');
     expect(problem({ protect: ['a'], onProtectedChange: 'shout' })).toBe('evidence.onProtectedChange');
     expect(problem({ protect: ['a'], onProtectedChange: 'reject' })).toBeNull();
-  });
-
-  it('of an older journal takes edits of state.json only if its preset does', () => {
-    const older = (preset: string): unknown => {
-      const { stateEdits: _, evidence: __, ...rest } = policyOf({ preset, limits: { iterations: 3 } });
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an older version wrote has fewer fields
-      const { stateEdits, evidence } = upgraded(rest as Policy);
-      return { stateEdits, evidence };
-    };
-    const evidence = { protect: [], onProtectedChange: 'warn', promptFile: 'always' };
-    expect(older('default')).toEqual({ stateEdits: false, evidence });
-    expect(older('swarm')).toEqual({
-      stateEdits: true,
-      evidence: { ...evidence, promptFile: 'with-checks' },
-    });
   });
 });
 

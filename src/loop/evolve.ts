@@ -20,7 +20,6 @@ import { NO_REPEATS, repeatsAfter } from './repeats.ts';
 import { answerByDefault } from './questions.ts';
 import { refusalAfter } from './refusal.ts';
 import { FIRST_TURN, judgeAgain, NO_EVIDENCE, runAgain } from './turn.ts';
-import { upgraded } from './upgraded.ts';
 import { INITIAL } from './initial.ts';
 import { endsByClaim, isCutShort, NO_OUTPUT, openRun } from './run.ts';
 import type { Feedback, JudgedClaim, LoopState, MessageMarks, Run, Turn } from './state.ts';
@@ -68,7 +67,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
 
   switch (event.type) {
     case 'loop.created':
-      return { ...inTurn({}), created: true, name: event.name, policy: upgraded(event.policy) };
+      return { ...inTurn({}), created: true, name: event.name, policy: event.policy };
     case 'policy.changed':
       return changePolicy(state, event.policy);
     case 'start.recorded': {
@@ -155,10 +154,7 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       return { ...state, outcome: event.outcome };
     case 'loop.reopened':
       if (event.because !== undefined) return judgeAgain(state);
-      return reopen(
-        event.policy === null ? state : changePolicy(state, event.policy),
-        event.finishesTurn === true,
-      );
+      return reopen(event.policy === null ? state : changePolicy(state, event.policy));
   }
 }
 
@@ -179,8 +175,7 @@ function withChild(state: LoopState, child: string, isActive: boolean): LoopStat
 /** More than can start and end between two looks at them. */
 const KEPT_CHILDREN = 64;
 
-function changePolicy(state: LoopState, written: Policy): LoopState {
-  const policy = upgraded(written);
+function changePolicy(state: LoopState, policy: Policy): LoopState {
   const { completion, checks, evidence } = state.policy;
   const sameChecks = same(checks.commands, policy.checks.commands);
   const sameRules = same(completion, policy.completion) && same(evidence, policy.evidence);
@@ -321,8 +316,8 @@ function failedAmong(
 }
 
 /** Resets the counters that would end the loop again at once, and repeats a run that was cut short. */
-function reopen(state: LoopState, finishesTurn: boolean): LoopState {
-  const next = turnAfterReopening(state, finishesTurn);
+function reopen(state: LoopState): LoopState {
+  const next = turnAfterReopening(state);
   return {
     ...next,
     outcome: null,
@@ -338,14 +333,14 @@ function reopen(state: LoopState, finishesTurn: boolean): LoopState {
   };
 }
 
-function turnAfterReopening(state: LoopState, finishesTurn: boolean): LoopState {
+function turnAfterReopening(state: LoopState): LoopState {
   const { run, after } = state.turn;
   if (run === null)
     return { ...state, turn: { ...state.turn, ...NO_EVIDENCE, before: null, sharedLimit: null } };
   if (run.ended === null || run.ended.as === 'fatal' || isCutShort(run.ended.as)) return runAgain(state);
   const isBroken = (after?.problem ?? null) !== null;
   // A stop, an abort or a broken marker ends the loop before the steps that its run is owed.
-  const isOwed = finishesTurn && (state.control.stop !== null || isBroken);
+  const isOwed = state.control.stop !== null || isBroken;
   if (!isOwed && state.outcome?.type !== 'stopped') return closeTurn(state, run);
   // A person may have committed or discarded the changes meanwhile, and repaired the marker.
   return { ...state, turn: { ...state.turn, changes: null, after: isBroken ? null : after } };

@@ -56,11 +56,6 @@ export type Outcome =
 export interface Reopening {
   /** A person resumed it, perhaps with another policy. */
   readonly policy: Policy | null;
-  /**
-   * It finishes an iteration in which it was stopped or aborted; absent in journals of older versions, which did so only after
-   * a stop.
-   */
-  readonly finishesTurn?: boolean;
   /** The journal said that it is done, and no owner has confirmed that: the claim is judged again. Absent if a person resumed it. */
   readonly because?: 'unconfirmed-end';
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { evolve, fold } from './evolve.ts';
+import { evolve } from './evolve.ts';
 import type { Control, Happening, LoopEvent } from './event.ts';
 import {
   begun,
@@ -13,7 +13,7 @@ import {
   wanted,
   write,
 } from '../../test/rig/given.ts';
-import { nth, play, policyOf } from '../../test/rig/play.ts';
+import { nth, play } from '../../test/rig/play.ts';
 import { claims, exits } from '../../test/rig/world.ts';
 import type { LoopState } from './state.ts';
 
@@ -22,7 +22,7 @@ const fatal: Happening = {
   type: 'loop.ended',
   outcome: { type: 'fatal', message: 'no space left on device' },
 };
-const reopened: Happening = { type: 'loop.reopened', policy: null, finishesTurn: true };
+const reopened: Happening = { type: 'loop.reopened', policy: null };
 const commits = {
   ...checked,
   commit: { command: 'git', tasks: ['commit'], message: 'plain', timeoutMs: null },
@@ -119,26 +119,6 @@ describe('a loop that is resumed after an abort', () => {
       { type: 'loop.ended', outcome: { type: 'iterations-exhausted', limit: 1 } },
     );
     expect(after(state, reopened).turn).toMatchObject({ iteration: 2, run: null });
-  });
-
-  it('reads the journal of an older version as that version did', () => {
-    const at = 1;
-    const journal: LoopEvent[] = [
-      { type: 'loop.created', name: 'l', policy: policyOf(checked), at },
-      ...begun.map((event) => ({ ...event, at })),
-      {
-        type: 'run.ended',
-        run: '1.1',
-        ending: { how: 'exited', code: 0, error: null },
-        as: 'ok',
-        jitter: 0,
-        at,
-      },
-      { ...received('a', full), at },
-      { ...fatal, at },
-      { type: 'loop.reopened', policy: null, at },
-    ];
-    expect(fold(journal).turn).toMatchObject({ iteration: 2, run: null });
   });
 });
 

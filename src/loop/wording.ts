@@ -4,7 +4,7 @@
  */
 import type { PresetName, WordingPolicy } from './policy.ts';
 
-export const OURS: WordingPolicy = {
+const OURS: WordingPolicy = {
   iterationLimitReason: null,
   iterationLimitLine: null,
   fatalRunLine: null,

@@ -20,7 +20,6 @@ import { linkProgress, unlinkProgress } from '../store/aliases.ts';
 import { takePlace, termsOfChild } from '../store/child-limits.ts';
 import { withdrawChild } from '../store/children.ts';
 import { forget } from '../store/kept-environment.ts';
-import { moveOldLoops } from '../store/old-layout.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
 import { prepareState } from '../store/state-place.ts';
 import { tmuxServerOf } from '../store/tmux-server.ts';
@@ -78,7 +77,6 @@ export interface LoopRequest extends AgentProgram {
 
 /** Creates a loop and becomes its owner. */
 export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
-  await moveOldLoops();
   const workspace = realpathSync(asked.workspace);
   // In a worktree, variables such as GIT_DIR would lead git back to the user's own tree.
   const env = asked.worktree === true ? withoutGitLocation(asked.env) : asked.env;

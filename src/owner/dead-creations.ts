@@ -69,11 +69,10 @@ async function forgetIfDead(id: string, name: LoopKey | null, state: string): Pr
   }
 }
 
-/** A loop of an earlier version has its folder elsewhere, and a file here that names it. */
 function forgetIfAbandoned(id: string, state: string): boolean {
   const kept = statSync(join(state, 'kept', `${id}.json`), { throwIfNoEntry: false });
   const isOld = kept !== undefined && Date.now() - kept.mtimeMs > ABANDONED_MS;
-  if (!isOld || existsSync(join(state, 'loops', `${id}.json`))) return false;
+  if (!isOld) return false;
   forget(id, state);
   return true;
 }

@@ -115,16 +115,12 @@ export class LoopPosts implements LoopObserver {
     const posts = new BusPosts(folder, NOTHING_KNOWN.state);
     let known = NOTHING_KNOWN;
     let number = 0;
-    let isSilent = false;
     readJournal(folder.journal, {
       take: (event) => {
         if (++number > this.#earlier) return;
-        // A loop of an earlier version, which did not post.
-        if (event.type === 'loop.created') isSilent = !('posts' in event.policy);
         known = learn(known, event);
         const made = posts.take(event, known);
-        if (number > posted && made.length > 0 && !isSilent)
-          found.push({ number, posts: made, after: known });
+        if (number > posted && made.length > 0) found.push({ number, posts: made, after: known });
       },
     });
     return found;

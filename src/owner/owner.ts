@@ -147,7 +147,7 @@ export class OwnedLoop {
     }
     const { outcome, control } = this.state;
     const changed = movedPolicy(policy ?? this.state.policy, this.spec) ?? policy;
-    if (outcome !== null) this.#append({ type: 'loop.reopened', policy: changed, finishesTurn: true });
+    if (outcome !== null) this.#append({ type: 'loop.reopened', policy: changed });
     else if (changed !== null) this.#append({ type: 'policy.changed', policy: changed });
     const isHeld = outcome === null && (control.paused || control.stop !== null);
     if (now || isHeld) this.receive({ type: 'resume', now });

@@ -2,7 +2,6 @@ import { existsSync, realpathSync } from 'node:fs';
 import { lockDesk, makeDesk } from '../store/desk.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
-import { moveOldLoops } from '../store/old-layout.ts';
 import { journalProblem } from '../store/journal-problem.ts';
 import { requireFolder, unknownLoop } from '../store/read-loop.ts';
 import { isInSession, readSpec, type Spec } from '../store/spec.ts';
@@ -19,7 +18,6 @@ export async function takeOver(
   owner: NewOwner,
   program: AgentProgram = {},
 ): Promise<OwnedLoop> {
-  await moveOldLoops();
   const folder = requireFolder(realpathSync(workspace), name);
   const problem = journalProblem(folder, null, null);
   if (problem !== null) throw new UserError(problem.message);

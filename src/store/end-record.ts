@@ -106,12 +106,12 @@ export interface ChildRecord {
   readonly name: string;
   /** The run or the check that started it; null if that is unknown. */
   readonly run: string | null;
-  /** Its outcome, `active`, or `crashed` or `removed` where it has none; `ended` in older journals. */
+  /** Its outcome, `active`, or `crashed` or `removed` where it has none; `ended` for a child that another program registered. */
   readonly status: Outcome['type'] | ChildLoss | 'active' | 'ended';
 }
 
 export interface EvidenceRecord {
-  /** False outside of git, in a loop without checks, protected files and a prompt file, and in a loop of an older version. */
+  /** False outside of git, in and in a loop without checks, protected files and a prompt file. */
   readonly watched: boolean;
   /** The first few files that differed when they were last compared: the prompt file, then protected ones. */
   readonly changed: readonly ChangedEvidence[];

@@ -33,7 +33,7 @@ export function journalProblem(
   });
   // What another process has made of the journal does not count, whatever it is.
   if (copy !== null) return told('put back the intact copy of its owner with', copy);
-  if (error instanceof JournalError && error.reason === 'newer') return { message: what, remedy: null };
+  if (error instanceof JournalError && error.reason === 'version') return { message: what, remedy: null };
   if (owner !== null)
     return told(`its owner (process ${owner}) still runs; wait for its end with`, `ralph wait ${name}`);
   return told('restore the file from a backup, or remove the loop with', `ralph rm ${name}`);

@@ -19,11 +19,8 @@ it('excludes everything but the shared settings from git', () => {
   expect(readdirSync(at('.'))).toEqual(['.gitignore']);
 });
 
-it('updates the .gitignore of an earlier version and keeps one that the user wrote', () => {
+it('keeps a .gitignore that the user wrote', () => {
   mkdirSync(at('.'));
-  writeFileSync(at('.gitignore'), '*\n');
-  prepareFolder(workspace);
-  expect(read('.gitignore')).toBe('*\n!settings.json\n');
   writeFileSync(at('.gitignore'), 'loops\n');
   prepareFolder(workspace);
   expect(read('.gitignore')).toBe('loops\n');

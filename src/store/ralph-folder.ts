@@ -12,7 +12,7 @@ export function prepareFolder(workspace: string): void {
     const ignore = join(folder, '.gitignore');
     const written = readRegular(ignore)?.toString('utf8');
     // Keep a file that the user wrote.
-    if (written === undefined || written === IGNORE_ALL) replaceFile(ignore, IGNORE_ALL_BUT_SETTINGS);
+    if (written === undefined) replaceFile(ignore, IGNORE_ALL_BUT_SETTINGS);
   });
 }
 
@@ -21,8 +21,6 @@ export function inRalphFolder<T>(workspace: string, use: (folder: string) => T):
   return below(workspace, ['.ralph'], { make: true }, use);
 }
 
-/** What earlier versions wrote. */
-const IGNORE_ALL = '*\n';
 const IGNORE_ALL_BUT_SETTINGS = '*\n!settings.json\n';
 
 /** Writes the shared settings; `backup` is the path of the copy of earlier settings. */

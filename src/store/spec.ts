@@ -55,7 +55,7 @@ export interface ParentRun {
   readonly run: string;
   /** The state of its loop. */
   readonly folder: string;
-  /** How many generations the child is below the first loop; specs of older versions lack it. */
+  /** How many generations the child is below the first loop; known once it is created. */
   readonly depth?: number;
 }
 

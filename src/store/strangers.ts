@@ -7,14 +7,11 @@ import { join } from 'node:path';
 import { isTaken, textOf } from '../files/files.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { desksIn } from './desk-names.ts';
-import { oldLoops } from './old-layout.ts';
 import { registered, registeredAs } from './registry.ts';
 import type { LoopKey } from './store.ts';
 
 export interface Stranger {
   readonly name: string;
-  /** Whether it is a loop of an earlier version that still runs, so that it could not be moved yet. */
-  readonly isOld: boolean;
   /** The workspace that this one seems to have been before it was moved; null for any other stranger. */
   readonly movedFrom: string | null;
 }
@@ -25,10 +22,9 @@ export function strangersIn(workspace: string): readonly Stranger[] {
     .filter((name) => registeredAs(workspace, name) === null)
     .filter((name) => hasLoopFiles(join(folder, name)));
   if (names.length === 0) return [];
-  const [old, known] = [oldLoops(), registered()];
+  const known = registered();
   return names.map((name) => ({
     name,
-    isOld: old.some(({ key }) => key.workspace === workspace && key.name === name),
     movedFrom: formerWorkspace(join(folder, name, 'state.json'), known),
   }));
 }
@@ -40,8 +36,7 @@ export function hasLoopFiles(desk: string): boolean {
   return FILES.some((file) => isTaken(join(desk, file)));
 }
 
-/** What a desk has, and what the folder of an earlier version has. */
-const FILES = ['state.json', 'iterations.log', 'progress.md', 'journal.jsonl'];
+const FILES = ['state.json', 'iterations.log', 'progress.md'];
 
 /** The file is only a hint: the registry has to know the id, and the folder that it names has to be gone. */
 function formerWorkspace(stateFile: string, known: readonly LoopKey[]): string | null {
@@ -58,9 +53,7 @@ export function moveCommand(from: string): string {
 }
 
 /** Why a stranger is not used, and what to do about it. */
-export function describeStranger({ name, isOld, movedFrom }: Stranger): string {
-  if (isOld)
-    return `"${name}" was started by an earlier version of ralph and still runs; it is listed once it has ended`;
+export function describeStranger({ name, movedFrom }: Stranger): string {
   return movedFrom === null
     ? `.ralph/loops/${name} is not one of your loops (it came with a copy or a clone, or belongs to another user or another RALPH_STATE) and is ignored`
     : `"${name}" belongs to ${movedFrom}, which is gone; if this workspace was moved from there, take its loops along with: ${moveCommand(movedFrom)}`;

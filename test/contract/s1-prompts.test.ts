@@ -36,7 +36,7 @@ describe('the prompt of a conductor loop', () => {
       received('a', { type: 'stop', now: true, by: 'person' }),
       ended('1.1', { how: 'interrupted' }),
       { type: 'loop.ended', outcome: { type: 'stopped', by: 'person' } },
-      { type: 'loop.reopened', policy: null, finishesTurn: true },
+      { type: 'loop.reopened', policy: null },
       [9, { type: 'timer.fired', key: 'wait:1.1' }],
       probed('1.2'),
     ] as const;

@@ -54,7 +54,6 @@ const LONG = [
   'test/scenarios/hostile-repository',
   'test/simulation/every-index',
   'test/simulation/fuzz-journal',
-  'test/simulation/older-journal',
   'src/git/commit-histories',
   'src/git/restore-histories',
   'src/library/architect-loop',

@@ -41,28 +41,27 @@ async function answers(stage: Stage, message: RegExp): Promise<readonly object[]
 const refusals = COMMANDS.map(([command]) => ({ command, code: 2, hasMessage: true, lines: 1 }));
 
 describe('a journal', () => {
-  const newer =
-    /journal\.jsonl was written by a newer version of ralph \(journal version 99, this ralph reads 1\)/;
+  const other =
+    /journal\.jsonl has journal version (?:1|99), but this version of ralph reads only version 2; use the version of ralph that wrote it, or start a new loop with --fresh, which archives this one/;
   const damaged = /journal\.jsonl:4: this line is damaged/;
-  const fromNewerVersion = (lines: string[]) => ['{"journal":99}', ...lines.slice(1)];
+  const ofVersion = (version: number) => (lines: string[]) => [`{"journal":${version}}`, ...lines.slice(1)];
   const withDamage = (lines: string[]) =>
     lines.map((line, index) => (index === 3 ? line.replace('"type"', '"tpye"') : line));
 
-  it('from a newer version makes resume fail and stays unchanged', async () => {
+  it.each([1, 99])('of version %i makes every command fail and stays unchanged', async (version) => {
     const stage = openLoadedStage();
-    const content = await runAndCorrupt(stage, fromNewerVersion);
-    const { code, stderr } = await stage.ralph('resume', 'it').ended;
-    expect(code).toBe(2);
-    expect(stderr).toMatch(newer);
-    expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
-  });
-
-  it('from a newer version makes every command fail and stays unchanged', async () => {
-    const stage = openLoadedStage();
-    const content = await runAndCorrupt(stage, fromNewerVersion);
-    expect(await answers(stage, newer)).toEqual(refusals);
+    const content = await runAndCorrupt(stage, ofVersion(version));
+    expect(await answers(stage, other)).toEqual(refusals);
     expect(readFileSync(stage.file('journal.jsonl'), 'utf8')).toBe(content);
     expect(stage.calls).toBe(1);
+  });
+
+  it('of another version is archived unchanged by --fresh, which starts a new loop', async () => {
+    const stage = openLoadedStage();
+    const content = await runAndCorrupt(stage, ofVersion(1));
+    const { code } = await stage.run(...work, '--fresh');
+    expect({ code, calls: stage.calls }).toEqual({ code: 1, calls: 2 });
+    expect(stage.archive.map((loop) => readFileSync(`${loop}/journal.jsonl`, 'utf8'))).toEqual([content]);
   });
 
   it('damaged in the middle makes resume name the line and stays unchanged', async () => {
@@ -88,13 +87,13 @@ describe('a journal', () => {
   it('that is unreadable is reported by status and ls, which still show the other loops', async () => {
     const stage = openLoadedStage();
     await stage.ralph('run', '--name', 'other', ...work, '--', stage.agent).ended;
-    await runAndCorrupt(stage, fromNewerVersion);
+    await runAndCorrupt(stage, ofVersion(1));
     const status = await stage.ralph('status', 'it').ended;
-    expect(status.stdout + status.stderr).toMatch(newer);
+    expect(status.stdout + status.stderr).toMatch(other);
     expect(status.code).not.toBe(0);
     const list = await stage.ralph('ls').ended;
     expect(list.code).toBe(0);
-    expect(list.stdout).toMatch(/^it +unreadable .*newer version/m);
+    expect(list.stdout).toMatch(/^it +unreadable .*has journal version 1/m);
     expect(list.stdout).toMatch(/^other +iterations-exhausted/m);
   });
 

@@ -139,7 +139,7 @@ describe('a desk', () => {
   it('that came with a clone is no loop: it is ignored and mentioned, and a new loop moves it away', async () => {
     const stage = openLoadedStage();
     await stage.run(...work, '-m', '1');
-    // What a cloned repository may contain: a desk, and the state of a loop as an earlier version kept it.
+    // What a cloned repository may contain: a desk, and the state of a loop.
     cpSync(stage.files('it').state, stage.files('it').desk, { recursive: true });
     stage.write('.ralph/loops/it/DONE', '');
     stage.env['XDG_STATE_HOME'] = join(stage.plan, 'another-home');
@@ -262,73 +262,6 @@ describe('a workspace that was moved', () => {
       `removed it of ${stage.workspace}, whose state is gone\n`,
     );
   });
-});
-
-describe('a loop of an earlier version, whose state was in the workspace', () => {
-  /** Puts the state of the loop `it` where an earlier version had it. */
-  function age(stage: Stage): string {
-    const { state, desk } = stage.files('it');
-    const id = state.split('/').at(-1) ?? '';
-    cpSync(state, desk, { recursive: true });
-    rmSync(state, { recursive: true });
-    rmSync(join(root(stage), 'registry'), { recursive: true });
-    const entry = { id, name: 'it', workspace: stage.workspace, folder: desk };
-    writeFileSync(join(root(stage), 'loops', `${id}.json`), JSON.stringify(entry));
-    return id;
-  }
-
-  it('is moved out of it once, and resumed', async () => {
-    const stage = openLoadedStage();
-    stage.plans('default', 'echo "said $RALPH_ITERATION"');
-    await stage.run(...work, '-m', '1', '--check', 'echo red; false');
-    const id = age(stage);
-    expect((await stage.ralph('ls').ended).stdout).toMatch(/^it +iterations-exhausted +1\/1/m);
-    expect(readdirSync(join(root(stage), 'loops'))).toEqual([id]);
-    expect(exposed(root(stage))).toEqual([]);
-    expect(existsSync(join(stage.files('it').desk, 'journal.jsonl'))).toBe(false);
-    expect((await stage.ralph('resume', 'it', '-m', '2').ended).code).toBe(1);
-    expect(stage.given(2, 'stdin')).toContain('red');
-    expect((await stage.ralph('logs', 'it', '--run', '1').ended).stdout).toBe('said 1\n');
-  });
-
-  it('is moved completely, also if the process that moved it was killed before it removed the old files', async () => {
-    const stage = openLoadedStage();
-    await stage.run(...work, '-m', '1');
-    const { state, desk } = stage.files('it');
-    const id = state.split('/').at(-1) ?? '';
-    cpSync(state, desk, { recursive: true });
-    const entry = join(root(stage), 'loops', `${id}.json`);
-    writeFileSync(entry, JSON.stringify({ id, name: 'it', workspace: stage.workspace, folder: desk }));
-    expect((await stage.ralph('ls').ended).stdout).toMatch(/^it +iterations-exhausted +1\/1/m);
-    expect([existsSync(entry), existsSync(join(desk, 'journal.jsonl'))]).toEqual([false, false]);
-    expect(existsSync(join(state, 'journal.jsonl'))).toBe(true);
-  });
-
-  it(
-    'stays where it is if the registry does not name it, names another id, or it has an owner',
-    { tags: ['flock'] },
-    async () => {
-      const stage = openLoadedStage();
-      await stage.run(...work, '-m', '1');
-      const id = age(stage);
-      const entry = join(root(stage), 'loops', `${id}.json`);
-      const named = readFileSync(entry, 'utf8');
-      rmSync(entry);
-      const stranger = 'note: .ralph/loops/it is not one of your loops';
-      expect((await stage.ralph('ls').ended).stderr).toContain(stranger);
-      const other = id.replace(/.{8}$/, '00000000');
-      writeFileSync(join(root(stage), 'loops', `${other}.json`), named.replace(id, other));
-      expect((await stage.ralph('ls').ended).stdout).toBe('');
-      rmSync(join(root(stage), 'loops', `${other}.json`));
-      writeFileSync(entry, named);
-      const held = stage.shell(`exec 9>>.ralph/loops/it/lock; flock 9; echo held; ${waitFor()}`);
-      await held.until('held', 'stdout');
-      expect((await stage.ralph('ls').ended).stderr).toContain('was started by an earlier version of ralph');
-      stage.release();
-      await held.ended;
-      expect((await stage.ralph('ls').ended).stdout).toMatch(/^it +iterations-exhausted/m);
-    },
-  );
 });
 
 /** Waits until this many of the commands have ended. */

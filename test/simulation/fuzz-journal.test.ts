@@ -30,7 +30,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const HEADER = '{"journal":1}\n';
+const HEADER = '{"journal":2}\n';
 const RUNS = 1000;
 
 function lineOf(text: string, index: number): string {

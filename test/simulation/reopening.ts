@@ -8,5 +8,5 @@ export function reopening(
 ): Extract<Happening, { type: 'loop.reopened' }> {
   return outcome?.type === 'done' && reopens % 2 === 0
     ? { type: 'loop.reopened', policy: null, because: 'unconfirmed-end' }
-    : { type: 'loop.reopened', policy: null, finishesTurn: true };
+    : { type: 'loop.reopened', policy: null };
 }
