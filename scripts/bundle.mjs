@@ -267,9 +267,9 @@ function inAscii() {
 function withLazyBuiltins() {
   const names = {
     'node:child_process': ['execFileSync', 'spawn', 'spawnSync'],
-    'node:crypto': ['createHash', 'randomUUID'],
+    'node:crypto': ['createHash', 'hash', 'randomUUID'],
     'node:timers/promises': ['setImmediate', 'setTimeout'],
-    'node:zlib': ['deflateSync', 'inflateSync'],
+    'node:zlib': ['crc32', 'deflateSync', 'inflateSync'],
   };
   return {
     name: 'with-lazy-builtins',

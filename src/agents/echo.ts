@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Momentary } from '../files/momentary.ts';
 
 /**
  * Finds our own prompt in an agent's output. Some agents print it before they start, and a completion word in it is not
@@ -140,13 +139,6 @@ export function echoOf(folder: string): Echo {
 
 /** The prompt of the run in this folder; a prompt that is too long is not looked for. */
 export function promptOf(folder: string): string {
-  return prompts.get(folder) ?? prompts.set(folder, promptIn(folder));
-}
-
-/** Several parts of a reader look for echoes. */
-const prompts = new Momentary<string>();
-
-function promptIn(folder: string): string {
   const file = join(folder, 'prompt.md');
   try {
     return statSync(file).size > MAX_PROMPT_BYTES ? '' : readFileSync(file, 'utf8');

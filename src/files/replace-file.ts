@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { closeSync, fchmodSync, fsyncSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { codeOf, openRegular } from './files.ts';
-import { randomUuid } from './random-uuid.ts';
 
 /** Writes a temporary file and renames it: a reader sees either the old file or the new one, never a part. */
 export function replaceFile(path: string, content: string, options: ReplaceOptions = {}): void {
@@ -29,7 +29,7 @@ function writeBeside(
   options: ReplaceOptions,
   place: (temporary: string) => void,
 ): void {
-  const temporary = join(dirname(path), `.${basename(path)}.${randomUuid()}`);
+  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
   try {
     const descriptor = openRegular(temporary, 'create', options.mode ?? 0o666);
     try {

@@ -9,7 +9,6 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Momentary } from '../files/momentary.ts';
 import { exec, type Execution } from '../process/exec.ts';
 import { findCommand } from '../process/command.ts';
 import { GitError, GitMissing } from './git-error.ts';
@@ -143,14 +142,11 @@ export async function prefixOf(repository: Repository): Promise<string> {
  */
 export async function gitPath(repository: Repository, what: readonly string[]): Promise<string> {
   const { folder, env } = repository;
-  const question = [folder, env['GIT_DIR'] ?? '', ...what].join('\0');
-  const answered = answers.get(question);
-  if (answered !== undefined) return answered;
   const place = [folder, existsSync(join(folder, '.git')), env['GIT_DIR'] ?? ''].join('\0');
   const keyOf = (words: readonly string[]): string => [place, ...words].join('\0');
   const key = keyOf(what);
   const known = knownPaths.get(key);
-  if (known !== undefined && isStillThere(known, what)) return answers.set(question, known);
+  if (known !== undefined && isStillThere(known, what)) return known;
   const ask = async (...words: readonly string[]): Promise<string> =>
     (await gitOutput(repository, ['rev-parse', '--path-format=absolute', ...words])).replace(/\n$/, '');
   if (ELSEWHERE.every((name) => env[name] === undefined) && TOGETHER.some((one) => keyOf(one) === key)) {
@@ -167,8 +163,6 @@ export async function gitPath(repository: Repository, what: readonly string[]): 
 }
 
 const knownPaths = new Map<string, string>();
-/** The known paths that were found to be right just now. */
-const answers = new Momentary<string>();
 
 const INDEX: readonly string[] = ['--git-path', 'index'];
 /** Where a checkpoint needs to look: one git answers for all of them. */

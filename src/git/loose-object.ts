@@ -1,9 +1,8 @@
 /** Objects that have a file of their own, as git writes new ones. */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { deflateSync } from 'node:zlib';
-import { randomUuid } from '../files/random-uuid.ts';
 import { gitPath, utf8, type Repository } from './git.ts';
 import { writeNew } from './write-new.ts';
 
@@ -28,7 +27,7 @@ export function writeLoose(objects: string, { id, content }: GitObject): void {
   }
   const folder = dirname(path);
   if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
-  const temporary = join(folder, `tmp_obj_${randomUuid()}`);
+  const temporary = join(folder, `tmp_obj_${randomUUID()}`);
   writeNew(temporary, deflateSync(content, { level: 1 }), 0o444);
   renameSync(temporary, path);
 }

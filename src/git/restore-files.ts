@@ -7,6 +7,7 @@
  *    meanwhile changes nothing.
  * 3. A file is replaced as a whole: a reader sees the old one or the new one, and hard links to the old one keep it.
  */
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -21,7 +22,6 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { randomUuid } from '../files/random-uuid.ts';
 import { openRegular } from '../files/files.ts';
 import { bytes, topOf, utf8, type Repository } from './git.ts';
 import { readObjects, type RecordedFile } from './recorded-files.ts';
@@ -90,7 +90,7 @@ function enter(parent: Folder, name: string): Folder {
 function put(folder: Folder, name: string, mode: string, content: Buffer): void {
   const path = within(folder, name);
   if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true) removeEmpty(path, name);
-  const temporary = within(folder, `.ralph-restore-${randomUuid()}`);
+  const temporary = within(folder, `.ralph-restore-${randomUUID()}`);
   try {
     if (mode === '120000') symlinkSync(content, temporary);
     else {

@@ -21,7 +21,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { crc32 } from './crc32.ts';
+import { crc32 } from 'node:zlib';
 import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER, readAll } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { counted } from '../loop/counted.ts';

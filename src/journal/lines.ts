@@ -3,9 +3,9 @@
  *
  * A line counts only if its number, its checksum and the shape of its event are right.
  */
+import { crc32 } from 'node:zlib';
 import type { LoopEvent } from '../loop/event.ts';
 import { isEvent } from '../loop/event-shape.ts';
-import { crc32 } from './crc32.ts';
 import { JournalError } from './journal.ts';
 
 const JOURNAL_VERSION = 2;

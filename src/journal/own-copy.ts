@@ -2,13 +2,13 @@
  * The owner's own copy of its journal, in a file without a name: a process that replaces, cuts or overwrites the journal does not
  * reach it. Lines are collected, so that most events cost no write, and it is gone with its owner.
  */
+import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { namesIn, openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import { randomUuid } from '../files/random-uuid.ts';
 import { reasonOf } from '../user-error.ts';
-import { crc32 } from './crc32.ts';
 import type { JournalMark } from './snapshot.ts';
 
 export class OwnCopy {
@@ -19,7 +19,7 @@ export class OwnCopy {
   /** Copies the first `bytes` of an open journal. */
   constructor(journal: number, path: string, bytes: number) {
     this.#try(() => {
-      const name = join(dirname(path), `.journal-${randomUuid()}`);
+      const name = join(dirname(path), `.journal-${randomUUID()}`);
       const descriptor = openRegular(name, 'append');
       this.#descriptor = descriptor;
       unlinkSync(name);

@@ -5,11 +5,11 @@
  * 2. An earlier loop of the name is archived only under its own lock, so that two processes cannot both replace it.
  * 3. What another loop has left on the desk belongs to no new loop: it is moved to `.ralph/archive`.
  */
+import { randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isTaken, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import { randomUuid } from '../files/random-uuid.ts';
 import type { Policy } from '../loop/policy.ts';
 import { endLeftovers } from '../recovery/recovery.ts';
 import { orphanOf } from '../recovery/orphan.ts';
@@ -74,7 +74,7 @@ async function inventName(request: NameRequest, notes: string[]): Promise<Claime
 }
 
 function newKey(name: string, { workspace, task }: NameRequest): LoopKey {
-  const id = `${name}-${randomUuid().slice(0, 8)}`;
+  const id = `${name}-${randomUUID().slice(0, 8)}`;
   return { id, name, workspace, ...(task === undefined ? {} : { task }) };
 }
 

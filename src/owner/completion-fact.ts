@@ -5,13 +5,13 @@
  *    for another loop that finds it.
  * 2. Everyone can write both. What they say can only keep a fact from being posted.
  */
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { messagesAfter, post } from '../bus/bus.ts';
 import { pathOf } from '../bus/bus-file.ts';
 import type { Draft, Message } from '../bus/message.ts';
 import { foundAt, textOf } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { sha256 } from '../files/sha256.ts';
 import { counted } from '../loop/counted.ts';
 import type { Knowledge } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
@@ -29,7 +29,7 @@ export async function propagateCompletion(
   const doneAt = doneTime(desk, state);
   const facts = messagesAfter(taskBus(desk), null).filter(({ type }) => type === 'FACT').length;
   const failed = state.failures.total;
-  const key = sha256(JSON.stringify([own.taskId, doneAt, facts, report.runs, failed]));
+  const key = hash('sha256', JSON.stringify([own.taskId, doneAt, facts, report.runs, failed]));
   if (keyOnDesk(desk) === key) return;
   const meta = {
     ...own.meta,

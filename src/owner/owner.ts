@@ -5,13 +5,13 @@
  * 2. Projections get an event before any other observer does.
  * 3. Observers only watch; what they show or send changes nothing in the loop.
  */
+import { randomUUID } from 'node:crypto';
 import { agentNamed } from '../agents/agents.ts';
 import type { Price } from '../agents/prices.ts';
 import { systemClock } from '../engine/clock.ts';
 import { Engine, type EngineStop } from '../engine/engine.ts';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import { randomUuid } from '../files/random-uuid.ts';
 import { openJournal, type FileJournal } from '../journal/file.ts';
 import type { Control, Happening, StartRecord } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -154,7 +154,7 @@ export class OwnedLoop {
     if (this.spec.parent !== null) announceChild(this.spec.parent.folder, this.folder);
   }
 
-  receive(control: Control, id: string = randomUuid()): void {
+  receive(control: Control, id: string = randomUUID()): void {
     this.#engine.receive(id, control);
   }
 

@@ -1,4 +1,4 @@
-import { randomUuid } from '../files/random-uuid.ts';
+import { randomUUID } from 'node:crypto';
 import type { Engine } from '../engine/engine.ts';
 import { isInRepository } from '../git/in-repository.ts';
 import { recordStart } from '../scm/start.ts';
@@ -22,6 +22,6 @@ export async function recordLateStart(
   } catch (error) {
     // A loop that cannot protect what its policy names does not begin; any other says so with each commit.
     if (error instanceof UserError && !hasRun)
-      engine.receive(randomUuid(), { type: 'abort', message: error.message, as: 'bad-input' });
+      engine.receive(randomUUID(), { type: 'abort', message: error.message, as: 'bad-input' });
   }
 }

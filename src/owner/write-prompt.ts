@@ -1,9 +1,9 @@
+import { hash } from 'node:crypto';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { PRIVATE_FILE, PRIVATE_FOLDER, UnusableFile } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { sha256 } from '../files/sha256.ts';
 import { agentNamed } from '../agents/agents.ts';
 import type { EffectOf, WrittenPrompt } from '../engine/ports.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -45,8 +45,8 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
   loop.prompted(() => masked(text.slice(0, 1000), loop.env));
   return {
     path: relative(folder.path, path),
-    hash: sha256(text),
-    base: sha256(base.text),
+    hash: hash('sha256', text),
+    base: hash('sha256', base.text),
     ...(unread === null ? {} : { messagesUpTo: unread.upTo }),
   };
 }

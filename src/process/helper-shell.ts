@@ -9,7 +9,7 @@
  * 4. A shell ends when this process ends, however that happens, because its stdin is closed then.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { randomUuid } from '../files/random-uuid.ts';
+import { randomUUID } from 'node:crypto';
 import { findCommand } from './command.ts';
 import { MarkedOutput } from './marked-output.ts';
 import { isPassedOn, ShellEnvironment } from './shell-environment.ts';
@@ -77,7 +77,7 @@ const ENDED_BY_SIGNAL = 130;
 
 class HelperShell {
   readonly #child: ChildProcessWithoutNullStreams;
-  readonly #mark = randomUuid();
+  readonly #mark = randomUUID();
   #stdout = new MarkedOutput();
   #stderr = new MarkedOutput();
   #finish: ((answer: ShellAnswer | null) => void) | null = null;

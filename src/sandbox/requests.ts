@@ -7,9 +7,9 @@
  * 2. A request concerns the loop of its own sandbox and the loops below it (`request-shape.ts`).
  * 3. A request is taken before it is carried out, where that takes time: it is never carried out twice.
  */
+import { randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { randomUuid } from '../files/random-uuid.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { isRecord } from '../loop/shape.ts';
@@ -21,7 +21,7 @@ export type SandboxAnswer =
 
 /** Puts a request into the folder, and returns its id. */
 export function ask(folder: string, request: SandboxRequest): string {
-  const id = `${String(Date.now()).padStart(15, '0')}-${randomUuid()}`;
+  const id = `${String(Date.now()).padStart(15, '0')}-${randomUUID()}`;
   replaceFile(join(folder, `${id}.json`), `${JSON.stringify(request)}\n`);
   return id;
 }

@@ -7,11 +7,11 @@
  * 3. Any process can write here. What is not a regular file with a control that `control-shape.ts` accepts is moved to
  *    `rejected/` with a warning, and changes nothing.
  */
+import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER, readRegular } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import { randomUuid } from '../files/random-uuid.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { setAside } from '../files/set-aside.ts';
 import { controlIn, problemsOfMessage } from '../loop/control-shape.ts';
@@ -29,7 +29,7 @@ export function post(folder: string, control: Control, now: number): string {
   const [problem] = problemsOfMessage(control);
   if (problem !== undefined) throw new UserError(`cannot send this message: ${describeProblem(problem)}`);
   makeFolders(folder, PRIVATE_FOLDER);
-  const id = `${String(now).padStart(15, '0')}-${randomUuid()}`;
+  const id = `${String(now).padStart(15, '0')}-${randomUUID()}`;
   const path = join(folder, `${id}.json`);
   replaceFile(path, `${JSON.stringify(control)}\n`, { flush: true, mode: PRIVATE_FILE });
   return id;

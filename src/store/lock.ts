@@ -7,12 +7,12 @@
  * 2. Only a lock on the file that is at the path now counts; a lock on a file that was removed does not.
  * 3. A lock that was taken for this process before it started counts only if the kernel says that it has it.
  */
+import { hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import { sha256 } from '../files/sha256.ts';
 import { flock, flockNow, hasFlock } from '../process/flock.ts';
 import { livingOwner, readOwner, type LockOwner } from './lock-owner.ts';
 
@@ -140,7 +140,7 @@ const MAX_SHOWN_BYTES = 500;
 /** The lock without a `flock` program: an abstract socket, whose name the kernel gives to only one process. */
 async function listen(path: string): Promise<(() => void) | null> {
   const { createServer } = await import('node:net');
-  const name = `\0ralph-${sha256(path).slice(0, 40)}`;
+  const name = `\0ralph-${hash('sha256', path).slice(0, 40)}`;
   const server = createServer();
   server.unref();
   return new Promise((resolve) => {

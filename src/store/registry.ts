@@ -6,13 +6,13 @@
  * 2. The state of a new loop exists and is locked before its entry does, so that an entry whose state is not locked belongs to
  *    a loop that no process owns.
  */
+import { hash } from 'node:crypto';
 import { rmSync, rmdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { createFile } from '../files/replace-file.ts';
-import { sha256 } from '../files/sha256.ts';
 import { fields, fits, optional, type Rule } from '../loop/shape.ts';
 import { problemWithName } from './names.ts';
 import { absolutePath, loopId, loopNameRule, taskIds } from './spec-shape.ts';
@@ -78,16 +78,9 @@ function entryOf(workspace: string, name: string, state: string): string {
   return join(registryFolder(workspace, state), name);
 }
 
-/** Kept from one call to the next: most lists are of one workspace. */
 function hashOf(workspace: string): string {
-  if (last.workspace !== workspace) {
-    const hash = sha256(workspace).slice(0, 32);
-    last = { workspace, hash };
-  }
-  return last.hash;
+  return hash('sha256', workspace).slice(0, 32);
 }
-
-let last = { workspace: '', hash: '' };
 
 function entriesIn(folder: string): readonly LoopKey[] {
   return namesIn(folder).flatMap((name) => readEntry(join(folder, name)) ?? []);

@@ -2,9 +2,9 @@
  * Usage limits that loops of the same account share, so that each does not have to hit the limit itself: one file per
  * account in the state folder. Sharing is optional: a file that cannot be read or written is ignored.
  */
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { readJsonFile } from '../files/read-json.ts';
-import { sha256 } from '../files/sha256.ts';
 import { fields, fits, moment, shortText } from '../loop/shape.ts';
 import { removeQuietly, stateFolder, writeJson } from './state-folder.ts';
 
@@ -17,7 +17,7 @@ export interface SharedLimit {
 
 /** An identifier for an account that does not reveal its credentials. */
 export function accountKey(agent: string, credentials: readonly string[]): string {
-  return `${agent}-${sha256(JSON.stringify([agent, ...credentials])).slice(0, 16)}`;
+  return `${agent}-${hash('sha256', JSON.stringify([agent, ...credentials])).slice(0, 16)}`;
 }
 
 export function shareLimit(account: string, limit: SharedLimit, state: string = stateFolder()): void {

@@ -6,11 +6,11 @@
  * 2. A file that is not exactly as `recordConsent` writes it holds no consent.
  * 3. A state folder inside the workspace may come with the repository, so what it holds is no consent.
  */
+import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SettingsContent } from '../config/consent.ts';
 import { readJsonFile } from '../files/read-json.ts';
-import { sha256 } from '../files/sha256.ts';
 import { isInside, realPath } from '../files/paths.ts';
 import { isRecord, list, object, rule, string } from '../loop/shape.ts';
 import { removeQuietly, stateFolder, writeJson } from './state-folder.ts';
@@ -28,7 +28,7 @@ export function consentsFor(workspace: string, state: string = stateFolder()): r
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- just validated
   const record = value as TrustRecord;
   if (record.workspace !== workspace) return [];
-  return record.consents.filter(({ content, hash }) => hashOf(content) === hash);
+  return record.consents.filter((one) => hashOf(one.content) === one.hash);
 }
 
 /** Whether the consents are kept where no repository can put them. */
@@ -38,8 +38,7 @@ export function isProtected(workspace: string, state: string = stateFolder()): b
 }
 
 export function hasConsent({ file, content }: SettingsContent, consents: readonly Consent[]): boolean {
-  const hash = hashOf(content);
-  return consents.some((one) => one.file === file && one.hash === hash);
+  return consents.some((one) => one.file === file && one.hash === hashOf(content));
 }
 
 /** Adds consents for a workspace. Of two processes that do so at the same time, one may have to ask again. */
@@ -68,7 +67,7 @@ export function revokeConsent(workspace: string, state: string = stateFolder()):
 }
 
 function hashOf(content: SettingsContent['content']): string {
-  return sha256(JSON.stringify(content));
+  return hash('sha256', JSON.stringify(content));
 }
 
 interface TrustRecord {
@@ -91,5 +90,5 @@ function fileOf(workspace: string, state: string): string {
 }
 
 function idOf(workspace: string): string {
-  return sha256(workspace).slice(0, 32);
+  return hash('sha256', workspace).slice(0, 32);
 }

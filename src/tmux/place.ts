@@ -1,6 +1,6 @@
+import { hash } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { sha256 } from '../files/sha256.ts';
 
 /** Where the windows of a loop are. */
 export interface ServerPlace {
@@ -23,7 +23,7 @@ const SESSION = 'ralph';
 
 function socketFor(state: string): string {
   if (state === defaultState()) return SESSION;
-  return `${SESSION}-${sha256(state).slice(0, 8)}`;
+  return `${SESSION}-${hash('sha256', state).slice(0, 8)}`;
 }
 
 /** From the user database: a HOME of a test or a container must not lead to the user's own server. */
