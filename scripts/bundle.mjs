@@ -9,7 +9,6 @@ import { together, withImports } from './groups.mjs';
 import { LATE_IN_HOOK, withLateModules } from './late-modules.mjs';
 import { asOneFile } from './one-file.mjs';
 import { withPlainExports } from './plain-exports.mjs';
-import { inPlainText } from './plain-text.mjs';
 import { PRICES, withPriceTable } from './price-table.mjs';
 
 // The CommonJS build of jsonc-parser cannot be bundled.
@@ -138,8 +137,6 @@ async function buildCommand(input, chunkFileNames, groups, plugins = []) {
       withLazyYaml(),
       withLazyWidths(),
       withoutImport(),
-      withHighResolutionTime(),
-      inAscii(),
     ],
     output: {
       dir: 'dist/cli',
@@ -233,33 +230,6 @@ function withoutImport() {
         .replaceAll(/\bimport\((["'`]\.\.\/[^"'`]+["'`])\)/g, 'require("./import.js")($1)'),
       map: null,
     }),
-  };
-}
-
-/** The global `performance` loads modules of Node.js with its first use. The moment that it counts from does not matter to Ralph. */
-function withHighResolutionTime() {
-  return {
-    name: 'with-high-resolution-time',
-    renderChunk: (code) => ({
-      code: code.replaceAll(/(?<![\w$.])performance\.now\(\)/g, '(Number(process.hrtime.bigint()) / 1e6)'),
-      map: null,
-    }),
-  };
-}
-
-/** Node.js reads a file without other characters faster, and V8 needs half the memory for it. */
-function inAscii() {
-  return {
-    name: 'in-ascii',
-    generateBundle: (_, files) => {
-      for (const file of Object.values(files)) {
-        if (file.type !== 'chunk') continue;
-        // An escape would change the value of these.
-        if (/String\.raw`[^`]*[^\0-\x7F]/.test(file.code))
-          throw new Error(`${file.fileName} has a raw template with a character that is not ASCII`);
-        file.code = inPlainText(file.code);
-      }
-    },
   };
 }
 

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
-import { inPlainText } from './plain-text.mjs';
 
 export const PRICES = '@pydantic/genai-prices';
 
@@ -23,8 +22,8 @@ export function withPriceTable(folder) {
         used.map((provider) => ({ ...provider, models: undefined })),
         ...used.map(({ models }) => models),
       ].map((part) => JSON.stringify(part, (key, value) => (WITHOUT_PRICE.has(key) ? undefined : value)));
-      writeFileSync(`dist/agents/${PRICE_TABLE}`, `${inPlainText(lines.join('\n'))}\n`);
-      const read = `readFileSync(import.meta.dirname + '/${folder}/${PRICE_TABLE}', 'latin1').split('\\n')`;
+      writeFileSync(`dist/agents/${PRICE_TABLE}`, `${lines.join('\n')}\n`);
+      const read = `readFileSync(import.meta.dirname + '/${folder}/${PRICE_TABLE}', 'utf8').split('\\n')`;
       const rest = code
         .slice(beginning.length)
         // Any order of its keys will do, and the first comparison of texts in a language takes 8 ms.

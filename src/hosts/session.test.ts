@@ -23,7 +23,6 @@ beforeEach(() => {
       return taken;
     },
     prompted: (prompt) => void prompts.push(prompt),
-    isPriced: true,
   });
   writeFileSync(join(folder, 'prompt.md'), 'do it');
 });

@@ -64,8 +64,6 @@ export interface SessionTurns {
   taken?(): void;
   /** A run has started: the session gets this prompt. */
   prompted(prompt: string): void;
-  /** Whether the cost of its tokens is known, or there are none: the table of prices is large. */
-  readonly isPriced: boolean;
 }
 
 export interface TurnOutput {

@@ -103,7 +103,7 @@ export interface AgentProgram {
   readonly post?: ((message: Draft) => Promise<void>) | undefined;
 }
 
-const NO_TURNS: SessionTurns = { hasTurn: false, take: () => null, prompted: () => {}, isPriced: true };
+const NO_TURNS: SessionTurns = { hasTurn: false, take: () => null, prompted: () => {} };
 
 /** A run in a pane gets its prompt from its terminal. */
 function inPane(

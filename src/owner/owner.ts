@@ -17,7 +17,7 @@ import type { Control, Happening, StartRecord } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
-import { watchFolder, watchFolderSoon } from '../process/watch.ts';
+import { watchFolder } from '../process/watch.ts';
 import { Projections } from '../projections/projections.ts';
 import { legacyOf } from '../recovery/orphan.ts';
 import { endRecordedChildren, endStep } from '../recovery/recovery.ts';
@@ -177,12 +177,11 @@ export class OwnedLoop {
       this.#projections.goLive();
       this.#posts.goLive();
       this.#inbox.prepare();
-      const watch = isInSession(this.spec) ? watchFolderSoon : watchFolder;
-      stops.push(watch(this.folder.inbox, () => this.#readInbox()));
+      stops.push(watchFolder(this.folder.inbox, () => this.#readInbox()));
       stops.push(this.#answerSandbox());
       stops.push(() => this.#children.close());
       if (this.#hadOwner) await endStep(this.state, this.spec, this.folder);
-      if (this.#loop.turns?.isPriced !== true) this.#price = await priceFor(this.spec.agent);
+      this.#price = await priceFor(this.spec.agent);
       this.#readInbox();
       const isReady = await this.#setUp();
       // The start of a new loop without a set-up is on record already.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { until } from '../../test/rig/cli/until.ts';
-import { watchFolder, watchFolderSoon } from './watch.ts';
+import { watchFolder } from './watch.ts';
 
 let root: string;
 let stops: (() => void)[];
@@ -38,19 +38,6 @@ describe('watchFolder', () => {
     const both = Promise.all([called(first), called(second)]);
     writeFileSync(join(path, 'file'), '');
     await both;
-    expect(stopped).not.toHaveBeenCalled();
-  });
-
-  it('reports a change that was made before a late watcher started, and later ones, until it is stopped', async () => {
-    const path = folder('a');
-    const [onChange, stopped] = [vi.fn<() => void>(), vi.fn<() => void>()];
-    stops.push(watchFolderSoon(path, onChange));
-    watchFolderSoon(path, stopped)();
-    writeFileSync(join(path, 'first'), '');
-    await called(onChange);
-    const later = called(onChange);
-    writeFileSync(join(path, 'second'), '');
-    await later;
     expect(stopped).not.toHaveBeenCalled();
   });
 

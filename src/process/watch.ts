@@ -26,24 +26,6 @@ export function watchFolder(path: string, onChange: () => void): () => void {
   };
 }
 
-/**
- * The same after a moment, which begins with a call. For what ends within a few milliseconds as a rule: starting a watcher takes one of
- * them.
- */
-export function watchFolderSoon(path: string, onChange: () => void): () => void {
-  let stop: (() => void) | null = null;
-  const timer = setTimeout(() => {
-    stop = watchFolder(path, onChange);
-    onChange();
-  }, SOON_MS);
-  return () => {
-    clearTimeout(timer);
-    stop?.();
-  };
-}
-
-const SOON_MS = 20;
-
 /** Looks into a folder at once and after each change, until `look` finds something; null if `timeout` aborts first. */
 export function watchUntil<T>(path: string, look: () => T | null, timeout?: AbortSignal): Promise<T | null> {
   return new Promise((resolve, reject) => {

@@ -40,7 +40,6 @@ export class Turns {
   prompt: string | null = null;
   /** Called when there is a prompt. */
   onPrompt: () => void = () => {};
-  readonly isPriced: boolean;
   /** Called when a run has the turn. */
   readonly taken: () => void;
   #turn: TurnOutput | null;
@@ -48,7 +47,6 @@ export class Turns {
   constructor(turn: FinishedTurn | null, taken: () => void = () => {}) {
     this.taken = taken;
     this.#turn = turn === null ? null : turnOutput(turn);
-    this.isPriced = turn?.tokens === undefined || turn.costUsd !== undefined;
   }
 
   get hasTurn(): boolean {
