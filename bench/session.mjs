@@ -73,7 +73,7 @@ function sessionWithLoop(box, id) {
       throw new Error(`the loop does not continue: ${stdout}${stderr}`);
     return ms;
   };
-  // The first calls fill the code cache.
+  // The first calls fill the caches of the operating system.
   for (let call = 0; call < 4; call++) turn();
   return turn;
 }

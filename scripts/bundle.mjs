@@ -83,8 +83,6 @@ await buildCommand(
   ]),
   [withPlainExports()],
 );
-// `import` of a module from a file that the code cache has compiled would need an experimental feature of Node.js.
-writeFileSync('dist/cli/import.js', 'module.exports = (path) => import(path);\n');
 writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
 // npm makes it executable once, when it links or installs it; a later build must not take that away.
 chmodSync('dist/cli/main.js', 0o755);
@@ -220,14 +218,12 @@ function withOwnBundles() {
   };
 }
 
-/** Modules are imported by a file that is not in the code cache; everything else that the command imports is none. */
+/** Other bundles of the command, and Node.js, are no modules. */
 function withoutImport() {
   return {
     name: 'without-import',
     renderChunk: (code) => ({
-      code: code
-        .replaceAll(/\bimport\((["'`](?:node:|\.\/)[^"'`]+["'`])\)/g, 'Promise.resolve(require($1))')
-        .replaceAll(/\bimport\((["'`]\.\.\/[^"'`]+["'`])\)/g, 'require("./import.js")($1)'),
+      code: code.replaceAll(/\bimport\((["'`](?:node:|\.\/)[^"'`]+["'`])\)/g, 'Promise.resolve(require($1))'),
       map: null,
     }),
   };

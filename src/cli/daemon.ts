@@ -17,7 +17,7 @@ import { sandboxFront } from './sandbox-front.ts';
 /** `ralph daemon run`: owns the loops in the background; other commands start it when they need it. */
 export async function runDaemon(options: { readonly stay?: boolean }): Promise<number> {
   // It runs for days and allocates little, so the young generation need not grow.
-  setGrowthOfYoungObjects(1);
+  setFlagsFromString('--semi-space-growth-factor=1');
   const isShown = process.stdout.isTTY;
   const log = (line: string): void => {
     writeLog(line);
@@ -36,8 +36,6 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
     .on('SIGHUP', () => {});
   const hasFailed = leaveOnError(daemon, log);
   const hasRun = await daemon.run();
-  // The default of V8, which does not use code again that was kept with other flags (`code-cache.ts`).
-  setGrowthOfYoungObjects(2);
   if (hasFailed()) {
     // The loops of a night must not wait for the next command. One that fails at once would fail again and again.
     if (process.uptime() * 1000 > MIN_LIFE_MS) ensureDaemon();
@@ -46,10 +44,6 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
   if (hasRun) return 0;
   if (isShown) print(`a daemon runs already (process ${daemonPid() ?? 'unknown'})\n`);
   return 0;
-}
-
-function setGrowthOfYoungObjects(factor: number): void {
-  setFlagsFromString(`--semi-space-growth-factor=${factor}`);
 }
 
 /** After an error that no loop has caught the daemon leaves all loops; returns whether that has happened. */

@@ -8,7 +8,7 @@ import { UserError } from '../user-error.ts';
 import { sandboxFront } from './sandbox-front.ts';
 import { sandboxLine } from './status.ts';
 import { Console, detailLine } from './console.ts';
-import { useLittleMemory } from './little-memory.ts';
+import { littleMemory } from './little-memory.ts';
 import type { ViewOptions } from './options.ts';
 import { printJson } from './print.ts';
 import { paint } from './screen.ts';
@@ -32,7 +32,6 @@ export async function drive(
 }
 
 async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
-  const memory = useLittleMemory();
   const view = new Console(loop.spec, options, loop.mask);
   const onSignal = (signal: 'SIGINT' | 'SIGTERM') => (): void => loop.receive({ type: 'signal', signal });
   const onInterrupt = onSignal('SIGINT');
@@ -54,7 +53,7 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
       view.status(sandboxLine(sandbox));
       loop.serveSandbox(sandboxFront);
     }
-    loop.observe(memory);
+    loop.observe(littleMemory());
     const stop = await loop.drive(view);
     view.close();
     if (stop.why === 'lost') {
@@ -82,7 +81,6 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     return 3;
   } finally {
     stopWaking();
-    memory.end();
     view.close();
     process.off('SIGINT', onInterrupt).off('SIGTERM', onTerminate).off('SIGHUP', onHangup);
   }

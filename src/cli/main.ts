@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { existsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { useCodeCache } from './code-cache.ts';
 
 /** Resolves when the command has ended, for tests that load this file instead of starting it. */
 export const ended: Promise<number> = main(process.argv.slice(2))
@@ -39,8 +38,6 @@ async function main(args: readonly string[]): Promise<number> {
     ]);
     return runInSandbox(args, requests).catch(explainError);
   }
-  // What ends a turn has a cache without the code of other events.
-  useCodeCache(import.meta.dirname, isStop(args) ? 'stop' : '');
   const [command, name] = args;
   if (isQuestion(args)) return (await import('./answers.ts')).answer(args);
   // A session waits for its hook after every turn.

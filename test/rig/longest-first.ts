@@ -21,7 +21,6 @@ const LONG = [
   'test/scenarios/swarm-failures',
   'test/e2e/mcp-inside',
   'test/e2e/crash',
-  // Its commands are killed before they can keep their compiled code, so it takes that of others.
   'test/e2e/torture',
   'test/scenarios/default',
   'test/scenarios/demo',

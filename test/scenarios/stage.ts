@@ -24,7 +24,6 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { shareCode } from '../rig/cli/compiled-code.ts';
 import { RiggedDaemon } from '../rig/cli/daemon.ts';
 import { kill } from '../rig/cli/leftovers.ts';
 import { LoopFiles } from '../rig/cli/loop-files.ts';
@@ -60,8 +59,6 @@ export interface StageOptions {
   readonly trust?: boolean;
   readonly branch?: 'master' | 'main';
   readonly isLoaded?: boolean;
-  /** Whether no command has run before, so that there is no state folder; otherwise there is one with compiled code. */
-  readonly isFirst?: boolean;
   /** Where its folder is made. */
   readonly parent?: string;
 }
@@ -100,10 +97,9 @@ export class Stage {
   /** The built command. */
   readonly main: string = MAIN;
   readonly #isLoaded: boolean;
-  readonly #handOnCode: () => void;
 
   constructor(options: StageOptions = {}) {
-    const { trust = true, branch = 'master', isLoaded = false, isFirst = false, parent = tmpdir() } = options;
+    const { trust = true, branch = 'master', isLoaded = false, parent = tmpdir() } = options;
     this.#isLoaded = isLoaded;
     this.#folder = realpathSync(mkdtempSync(join(parent, 'ralph-scenario-')));
     this.workspace = join(this.#folder, 'workspace');
@@ -112,7 +108,6 @@ export class Stage {
     for (const folder of ['workspace', 'plan/calls', 'home', 'state', 'bin']) {
       mkdirSync(join(this.#folder, folder), { recursive: true });
     }
-    this.#handOnCode = isFirst ? () => {} : shareCode(join(this.#folder, 'state'));
     copyFileSync(new URL('fake-agent.sh', import.meta.url), this.agent);
     this.env = {
       PATH: process.env['PATH'] ?? '',
@@ -330,7 +325,6 @@ export class Stage {
     for (const ralph of unfinished) ralph.tearDown();
     // A look at all processes takes time, and where none is left none can start another one.
     if (unfinished.length > 0 || left.length > 0) this.killAll();
-    this.#handOnCode();
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
     if (unfinished.length > 0) throw new Error('ralph is still running at the end of the test');
     if (unended > 0) throw new Error(`the daemon still has ${unended} loops`);

@@ -31,7 +31,7 @@ function exposed(folder: string): readonly string[] {
 
 describe('the state of a loop', () => {
   it('is outside the workspace and readable for its user only', async () => {
-    const stage = openLoadedStage({ isFirst: true });
+    const stage = openLoadedStage();
     stage.plans(
       'default',
       'echo "$RALPH_ITERATION" >a; echo "$RUN_FOLDER $TASK_FOLDER" >"$FAKE_CALL/folders"',

@@ -1,5 +1,4 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -31,17 +30,6 @@ it('runs a command with its own arguments, environment, folder and output, and p
   expect(stateOfProcess()).toEqual(before);
 });
 
-it('puts back how files are loaded, which a command changes for its cache of compiled code', async () => {
-  const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-loaded-')));
-  onTestFinished(() => rmSync(cwd, { recursive: true }));
-  const before = stateOfProcess();
-  // A cache in the folder of the work would not be used.
-  const env = { PATH: process.env['PATH'] ?? '', HOME: `${cwd}-home` };
-  const { code } = runLoaded({ main: MAIN, args: ['ls'], cwd, env, print: () => {} });
-  expect(await code).toBe(0);
-  expect(stateOfProcess()).toEqual(before);
-});
-
 /** What a command could leave changed. */
 function stateOfProcess(): unknown {
   return {
@@ -49,7 +37,6 @@ function stateOfProcess(): unknown {
     env: { ...process.env },
     argv: process.argv,
     exitCode: process.exitCode,
-    loads: createRequire(import.meta.url).extensions['.js'],
     listeners: ['SIGINT', 'SIGTERM', 'SIGHUP'].map((name) => process.listenerCount(name)),
     streams: [process.stdin, process.stdout, process.stderr].map((stream) => stream.constructor.name),
   };

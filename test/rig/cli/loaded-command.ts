@@ -63,7 +63,6 @@ function load({ main, args }: LoadedCommand): { readonly ended: Promise<number> 
 function takeProcess({ cwd, env, print }: LoadedCommand): () => void {
   const before = { cwd: process.cwd(), env: { ...process.env } };
   const { argv, exitCode } = process;
-  const compile = require.extensions['.js'];
   const listeners = EVENTS.map((event) => [event, process.rawListeners(event)] as const);
   const undo = [
     replaceStream('stdin', Readable.from([])),
@@ -95,16 +94,15 @@ function takeProcess({ cwd, env, print }: LoadedCommand): () => void {
     process.chdir(before.cwd);
     process.argv = argv;
     process.exitCode = exitCode;
-    // A command loads its files through its cache of compiled code.
-    require.extensions['.js'] = compile;
     for (const [event, known] of listeners) {
       for (const one of process.rawListeners(event)) {
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- typed as any function
         if (!known.includes(one)) process.off(event, one as () => void);
       }
     }
-    // A loop switches the growth off.
+    // A loop lets the heap grow slowly.
     setFlagsFromString('--semi-space-growth-factor=2');
+    setFlagsFromString('--heap-growing-percent=0');
   };
 }
 

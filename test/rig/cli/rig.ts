@@ -14,7 +14,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Gate } from './gate.ts';
-import { shareCode } from './compiled-code.ts';
 import { RiggedDaemon } from './daemon.ts';
 import { endLeftovers, leftovers, type Leftover } from './leftovers.ts';
 import { isLoadedRunning } from './loaded-command.ts';
@@ -74,7 +73,6 @@ export class Rig {
   /** The tmux server with the windows of its loops. */
   readonly tmux: RiggedTmux;
   readonly #marker: string;
-  readonly #handOnCode: () => void;
   readonly #server: Server;
   readonly #programs: Program[] = [];
   readonly #gates: Gate[] = [];
@@ -91,7 +89,6 @@ export class Rig {
     this.daemon = new RiggedDaemon(join(folder, 'state', 'ralph'));
     this.tmux = new RiggedTmux(join(folder, 'state', 'ralph'));
     this.#marker = `RALPH_E2E=${id}`;
-    this.#handOnCode = shareCode(join(folder, 'state'));
     this.#server = server;
     this.env = {
       PATH: process.env['PATH'] ?? '',
@@ -254,7 +251,6 @@ export class Rig {
       this.#server.close(resolve);
     });
     for (const gate of this.#gates) gate.close();
-    this.#handOnCode();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
     const strangers = left.map(({ pid, command }) => `${running.has(pid) ? 'ralph ' : ''}${pid} ${command}`);
     if (isUnended) throw new Error(`ralph is still running at the end of the test:\n${this.#loaded?.said}`);
