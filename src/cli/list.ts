@@ -2,31 +2,28 @@ import { existsSync } from 'node:fs';
 import { desksIn } from '../store/desk-names.ts';
 import { shortList } from '../store/short-list.ts';
 import type { LoopKey } from '../store/store.ts';
-import { listRows, type LoopRow, type RowSource } from '../views/loop-rows.ts';
+import { describeStranger, moveCommand, strangersIn } from '../store/strangers.ts';
+import type { LoopRow } from '../views/loop-row.ts';
+import { listRows } from '../views/loop-rows.ts';
 import { columns } from './columns.ts';
 import { print, warn } from './print.ts';
-
-/** Where a list comes from, if not from memory. */
-export interface ListSource extends RowSource {
-  /** What to know about the folders in `.ralph/loops` of a workspace that are none of its loops. */
-  notesAbout(workspace: string): Promise<readonly string[]>;
-}
+import { programStamp } from './program-stamp.ts';
 
 /** `ralph ls` without options that choose loops or another form. The workspace is null for `--all`. */
-export async function list(workspace: string | null, source: ListSource): Promise<number> {
-  const listed = await listRows(workspace, source);
+export function list(workspace: string | null): number {
+  const listed = listRows(workspace, programStamp());
   const rows = listed.flatMap(({ row }) => row ?? []);
   if (rows.length > 0) printTable(rows, workspace === null);
   else warn(`${workspace === null ? NONE_AT_ALL : NONE_HERE}\n`);
   const keys = listed.flatMap(({ key, row }) => (row === null ? [] : [key]));
   if (workspace === null) mentionGone(keys);
-  else await mentionStrangers(workspace, keys, source);
+  else mentionStrangers(workspace, keys);
   return 0;
 }
 
 /** `ralph status` without a name. */
-export async function listHere(workspace: string, source: RowSource): Promise<number> {
-  const rows = (await listRows(workspace, source)).flatMap(({ row }) => row ?? []);
+export function listHere(workspace: string): number {
+  const rows = listRows(workspace, programStamp()).flatMap(({ row }) => row ?? []);
   if (rows.length > 0) printTable(rows, false);
   else print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
   return 0;
@@ -82,12 +79,16 @@ export function mentionGone(loops: readonly LoopKey[]): void {
 }
 
 /** Mentions what looks like a loop of this workspace and is none. */
-export async function mentionStrangers(
-  workspace: string,
-  keys: readonly LoopKey[],
-  { notesAbout }: Pick<ListSource, 'notesAbout'>,
-): Promise<void> {
+export function mentionStrangers(workspace: string, keys: readonly LoopKey[]): void {
   const known = new Set(keys.map(({ name }) => name));
   if (desksIn(workspace).every((name) => known.has(name))) return;
-  for (const note of await notesAbout(workspace)) warn(`note: ${note}\n`);
+  const strangers = strangersIn(workspace);
+  const moved = new Set(strangers.flatMap(({ movedFrom }) => movedFrom ?? []));
+  const notes = [
+    ...[...moved].map(
+      (from) => `this workspace was ${from} before; take its loops along with: ${moveCommand(from)}`,
+    ),
+    ...strangers.filter(({ movedFrom }) => movedFrom === null).map(describeStranger),
+  ];
+  for (const note of notes) warn(`note: ${note}\n`);
 }

@@ -3,12 +3,12 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { NOTHING_KNOWN } from '../loop/report.ts';
 import { littleMemory } from './little-memory.ts';
 
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => {
-  vi.useRealTimers();
+beforeEach(() => {
+  vi.useFakeTimers();
   setFlagsFromString('--semi-space-growth-factor=2');
   setFlagsFromString('--heap-growing-percent=0');
 });
+afterEach(() => void vi.useRealTimers());
 
 it('sets flags of V8 when an agent has run for a moment', () => {
   const before = cachedDataVersionTag();

@@ -6,7 +6,6 @@ import { SHOWN_STATUSES, summaryOf } from '../views/loop-summary.ts';
 import { rowOf } from '../views/loop-row.ts';
 import { inTree } from '../views/loop-tree.ts';
 import { list, mentionGone, mentionStrangers, NONE_AT_ALL, NONE_HERE, printTable } from './list.ts';
-import { listSource } from './list-source.ts';
 import { oneOf } from './options.ts';
 import { listedWorkspace } from './workspace.ts';
 import { print, printJson, warn } from './print.ts';
@@ -22,8 +21,7 @@ export async function ls(options: LsOptions): Promise<number> {
   const format = options.format === undefined ? null : oneOf('--format', options.format, FORMATS);
   const status = oneOf('--status', options.status ?? 'all', STATUSES);
   const workspace = all ? null : listedWorkspace(options);
-  if (!json && !tree && format === null && status === 'all' && tag === undefined)
-    return list(workspace, listSource());
+  if (!json && !tree && format === null && status === 'all' && tag === undefined) return list(workspace);
   const found = workspace === null ? readAllLoops() : readLoops(workspace);
   const chosen = found.filter(
     (loop) =>
@@ -44,10 +42,9 @@ export async function ls(options: LsOptions): Promise<number> {
   }
   if (workspace === null) mentionGone(found.map(({ spec }) => spec));
   else
-    await mentionStrangers(
+    mentionStrangers(
       workspace,
       found.map(({ folder }) => folder),
-      listSource(),
     );
   return 0;
 }

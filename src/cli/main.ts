@@ -10,7 +10,7 @@ export const ended: Promise<number> = main(process.argv.slice(2))
   })
   .then((code) => (process.exitCode = code));
 
-/** Handles `--version`, plain `status` and `ls`, and the hooks that host programs call without loading the parser, to start fast. */
+/** Handles `--version`, and the hooks that host programs call, without loading the parser, to start fast. */
 async function main(args: readonly string[]): Promise<number> {
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) {
     try {
@@ -39,7 +39,6 @@ async function main(args: readonly string[]): Promise<number> {
     return runInSandbox(args, requests).catch(explainError);
   }
   const [command, name] = args;
-  if (isQuestion(args)) return (await import('./answers.ts')).answer(args);
   // A session waits for its hook after every turn.
   if (command === 'hook' && name !== undefined && HOOKS.has(name) && (args.length === 2 || isStop(args))) {
     const { hookCommand, leaveAtOnce } = await import('./hook.ts');
@@ -50,15 +49,6 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const { runProgram } = await import('./program.ts');
   return runProgram(args);
-}
-
-/** Whether the arguments are plain `status`, also with a name, or plain `ls` (`list`), also with `--all`. */
-function isQuestion([command, word, ...others]: readonly string[]): boolean {
-  if (others.length > 0) return false;
-  if (command === 'status') return word?.startsWith('-') !== true;
-  return (
-    (command === 'ls' || command === 'list') && (word === undefined || word === '-a' || word === '--all')
-  );
 }
 
 /** `hook claude stop`, as the front of the hooks calls it. */

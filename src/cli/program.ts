@@ -19,7 +19,7 @@ import { print, warn } from './print.ts';
 export async function runProgram(args: readonly string[]): Promise<number> {
   const { words, command } = splitCommand(withDefaultCommand(args));
   let code = 0;
-  const program = build(words, command, (result) => {
+  const program = define(words, command, (result) => {
     code = result;
   });
   const problem = wrongHelp(program, words) ?? wrongTask(words);
@@ -79,21 +79,8 @@ function withTaskLast(words: readonly string[]): readonly string[] {
   return at < 0 ? words : [...words.toSpliced(at, 1), '--', words[at] ?? ''];
 }
 
-/** The parser for a command line: with the one command that is called, or with all if another command or help is asked for. */
-function build(given: readonly string[], command: readonly string[], done: Done): Command {
-  const [first = '-'] = given;
-  const isOne = !first.startsWith('-') && first !== 'help';
-  const program = isOne ? define(given, command, done, first) : null;
-  return program === null || program.commands.length === 0 ? define(given, command, done, null) : program;
-}
-
-/** Defines the commands; with the name of one only that one, because defining all takes milliseconds. */
-function define(
-  given: readonly string[],
-  command: readonly string[],
-  done: Done,
-  only: string | null,
-): Command {
+/** The parser for a command line. */
+function define(given: readonly string[], command: readonly string[], done: Done): Command {
   const called = given.find((word) => !word.startsWith('-'));
   const call: Call = { command, done, isCalled: (name) => called === name || called === 'help' };
   const program = new Command('ralph')
@@ -123,10 +110,7 @@ function define(
   program.hook('preAction', async (_, action) => {
     if (!/^(?:daemon|service)\b/.test(nameOf(action))) await wakeDaemon();
   });
-  const add: Add = (name, description) =>
-    only === null || name.split(' ', 1)[0] === only
-      ? program.command(name).description(description)
-      : NOT_DEFINED;
+  const add: Add = (name, description) => program.command(name).description(description);
 
   program.commandsGroup('Run loops:');
   startCommands(add, call);
@@ -142,14 +126,10 @@ function define(
   hookCommands(add, call);
   program.commandsGroup('Learn:');
   demoCommand(add, call);
-  if (only === null || only === 'ralph') documentedCommands(program, call);
+  documentedCommands(program, call);
   program.helpCommand('help [command]', 'print the help of a command');
   return program;
 }
-
-/** Stands for a command that is not defined: it takes every call of a definition and does nothing. */
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every method returns the command, as in a definition
-const NOT_DEFINED = new Proxy({}, { get: () => () => NOT_DEFINED }) as Command;
 
 /** The words of a command without `ralph`. */
 function nameOf(command: Command): string {
@@ -167,7 +147,7 @@ export function commandOptions(): ReadonlyMap<string, readonly string[]> {
   const leaves = (command: Command): readonly Command[] =>
     command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
   return new Map(
-    leaves(build(['help'], [], () => {})).map((one) => [nameOf(one), [...flagsOf(one), '-h', '--help']]),
+    leaves(define(['help'], [], () => {})).map((one) => [nameOf(one), [...flagsOf(one), '-h', '--help']]),
   );
 }
 

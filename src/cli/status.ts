@@ -8,14 +8,12 @@ import { visible } from '../store/visible.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import { NOTHING_KNOWN } from '../loop/report.ts';
 import { workspaceWith } from '../store/find-workspace.ts';
-import { findFolder, readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
+import { readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
 import { limitUse } from '../store/limit-use.ts';
 import { maskOf } from '../store/mask.ts';
 import { childrenNow, type ChildNow } from '../views/children-now.ts';
-import { isLasting } from '../views/lasting.ts';
 import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
-import { statusWriter, type StatusParts } from '../views/remembered-status.ts';
 import { localTime } from '../journal/times.ts';
 import { ofLimit } from '../loop/counted.ts';
 import { commitsText } from './branch-text.ts';
@@ -23,11 +21,9 @@ import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop } from './loops.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
-import { listSource } from './list-source.ts';
 import { listHere } from './list.ts';
 import { print, printJson } from './print.ts';
-import { programStamp } from './program-stamp.ts';
-import { statusText } from './status-text.ts';
+import { homely } from './homely.ts';
 
 /** `ralph status`: exits 0 if the loop is running, 1 if it is not, 2 if it does not exist or cannot be read. */
 export async function status(
@@ -42,30 +38,16 @@ export async function status(
   }
   if (name === null) {
     const workspace = listedWorkspace(options);
-    if (options.json !== true) return listHere(workspace, listSource());
+    if (options.json !== true) return listHere(workspace);
     printJson(readLoops(workspace).map(shownSummary), 2);
     return 0;
   }
-  const workspace = workspaceWith(workspaceOf(options), name);
-  const path = findFolder(workspace, name)?.path ?? null;
-  const remember = path === null ? null : statusWriter(path, programStamp());
-  const loop = findLoop(workspace, name);
+  const loop = findLoop(workspaceWith(workspaceOf(options), name), name);
   const summary = summaryOf(loop);
   if (options.json === true) printJson(statusJson(loop), 2);
-  else {
-    const parts = describe(loop, summary);
-    const text = statusText(parts, loop.folder.path);
-    const shown = maskOf(loop.spec).text(text);
-    print(`${shown}\n`);
-    if (shown === text && loop.folder.path === path && isLasting(loop) && isAlone(loop)) remember?.(parts);
-  }
+  else print(`${shownText(loop, summary)}\n`);
   if (summary.status === 'unreadable') return 2;
   return loop.owner !== null || summary.status === 'in-session' ? 0 : 1;
-}
-
-/** Whether its status says nothing about other loops, and has no question with a moment in it. */
-function isAlone({ state, report }: LoopReading): boolean {
-  return report.children.length === 0 && state.questions.length === 0;
 }
 
 /** The summary with its child loops as they are now. */
@@ -97,23 +79,23 @@ export function sandboxLine({ checks, network, write }: SandboxPolicy): string {
 
 /** The state of a loop without secrets. */
 export function shownText(loop: LoopReading, summary: LoopSummary, word?: string): string {
-  return maskOf(loop.spec).text(statusText(describe(loop, summary, word), loop.folder.path));
+  return maskOf(loop.spec).text(describe(loop, summary, word));
 }
 
 /** `word` is the status in the words of the caller. */
-function describe(loop: LoopReading, summary: LoopSummary, word: string = summary.status): StatusParts {
+function describe(loop: LoopReading, summary: LoopSummary, word: string = summary.status): string {
   const { spec, owner } = loop;
   const { reason, waiting, warning, next } = summary;
   const readable = summary.status === 'unreadable' ? { ...loop, ...NOTHING_KNOWN } : loop;
   const { state, report } = readable;
   const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
   const silence = state.policy.timeouts.inactivityMs;
-  const head = [
+  return [
     `Ralph Loop: ${spec.name}`,
     `Status: ${word}`,
     `Iteration: ${ofLimit(summary.iterations, summary.iterationLimit)}`,
-  ];
-  const rest = [
+    `Started: ${time(report.startedAt)}`,
+    `Current iteration started: ${time(report.iterations.at(-1)?.startedAt ?? null)}`,
     `Consecutive failures: ${state.failures.consecutive}`,
     `Total failures: ${state.failures.total}`,
     `Inactivity timeout: ${silence === null ? 'none' : timeoutText(silence)}`,
@@ -141,9 +123,12 @@ function describe(loop: LoopReading, summary: LoopSummary, word: string = summar
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(warning === undefined ? [] : [`Warning: ${warning}`]),
     ...(next === null ? [] : [`Next: ${next}`]),
-  ];
-  const iterationStartedAt = report.iterations.at(-1)?.startedAt ?? null;
-  return { head, startedAt: report.startedAt, iterationStartedAt, rest };
+    `Logs: ${homely(loop.folder.path)}`,
+  ].join('\n');
+}
+
+function time(moment: number | null): string {
+  return moment === null ? '-' : localTime(moment).replace('T', ' ');
 }
 
 /** A question, and what answers it. Further lines of a text are indented, so that none looks like a line of the status. */

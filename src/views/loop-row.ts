@@ -8,8 +8,29 @@ import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import { filesOfAnswers } from '../store/remembered.ts';
 import { LoopFolder, type LoopKey } from '../store/store.ts';
 import { isLasting } from './lasting.ts';
-import { withMask, type LoopRow, type ReadRow } from './loop-rows.ts';
 import { summaryOf } from './loop-summary.ts';
+
+/** The cells of one line, without secrets. */
+export interface LoopRow {
+  readonly name: string;
+  readonly status: string;
+  readonly iterations: string;
+  /** What is used of the limit on cost; null without one. */
+  readonly cost: string | null;
+  /** Null without a plan. */
+  readonly plan: string | null;
+  readonly owner: string;
+  /** Null without tags. */
+  readonly tags: string | null;
+  readonly workspace: string;
+  readonly reason: string;
+}
+
+interface ReadRow {
+  readonly row: LoopRow;
+  /** The stamp of the files that say the same until it changes; null if the row may change before. */
+  readonly stamp: string | null;
+}
 
 /** Reads the rows of loops; null for what is no loop. */
 export function rowReader(): (key: LoopKey) => ReadRow | null {
@@ -49,5 +70,21 @@ function cellsOf(loop: LoopReading, level = 0): LoopRow {
     tags: tags.length === 0 ? null : tags.join(','),
     workspace,
     reason: [waiting === null ? (reason ?? []) : `waiting: ${waiting}`, warning ?? []].flat().join('; '),
+  };
+}
+
+/** A row without secrets. */
+export function withMask(row: LoopRow, mask: Mask): LoopRow {
+  const { cost, plan, tags } = row;
+  return {
+    name: mask.text(row.name),
+    status: mask.text(row.status),
+    iterations: mask.text(row.iterations),
+    cost: cost === null ? null : mask.text(cost),
+    plan: plan === null ? null : mask.text(plan),
+    owner: mask.text(row.owner),
+    tags: tags === null ? null : mask.text(tags),
+    workspace: mask.text(row.workspace),
+    reason: mask.text(row.reason),
   };
 }

@@ -11,34 +11,12 @@ import { answerIn, filesOfAnswers, readAnswers, writeAnswers, type Answer } from
 import { startersEnvironment } from '../store/run-environment.ts';
 import { loopId } from '../store/spec-shape.ts';
 import { loopsFolder, type LoopKey } from '../store/store.ts';
+import { rowReader, withMask, type LoopRow } from './loop-row.ts';
 
-/** The cells of one line, without secrets. */
-export interface LoopRow {
-  readonly name: string;
-  readonly status: string;
-  readonly iterations: string;
-  /** What is used of the limit on cost; null without one. */
-  readonly cost: string | null;
-  /** Null without a plan. */
-  readonly plan: string | null;
-  readonly owner: string;
-  /** Null without tags. */
-  readonly tags: string | null;
-  readonly workspace: string;
-  readonly reason: string;
-}
-
-export interface ReadRow {
-  readonly row: LoopRow;
-  /** The stamp of the files that say the same until it changes; null if the row may change before. */
-  readonly stamp: string | null;
-}
-
-/** The loops of a workspace by name, or those of all workspaces. */
-export async function listRows(workspace: string | null, source: RowSource): Promise<readonly ListedRow[]> {
-  const { program } = source;
+/** The loops of a workspace by name, or those of all workspaces. `program` words the rows; null if it is unknown. */
+export function listRows(workspace: string | null, program: string | null): readonly ListedRow[] {
   const recall = recaller();
-  let read: ((key: LoopKey) => ReadRow | null) | null = null;
+  const read = rowReader();
   const listed: ListedRow[] = [];
   for (const folder of workspace === null ? registryFolders() : [registryFolder(workspace)]) {
     const file = rowsFileOf(folder);
@@ -58,8 +36,6 @@ export async function listRows(workspace: string | null, source: RowSource): Pro
       const entry = stampOf([path]);
       const key = readEntry(path);
       if (key === null) continue;
-      // oxlint-disable-next-line no-await-in-loop -- only once
-      read ??= await source.reader();
       const one = read(key);
       listed.push({ key, row: one?.row ?? null });
       if (one === null || one.stamp === null || entry === null || !isSettled(entry, now)) continue;
@@ -69,13 +45,6 @@ export async function listRows(workspace: string | null, source: RowSource): Pro
     if (isNew && program !== null) writeAnswers(file, program, answers);
   }
   return workspace === null ? listed.toSorted((a, b) => byWorkspace(a.key, b.key)) : listed;
-}
-
-export interface RowSource {
-  /** Which program makes the rows, since another one may word them in another way; null if that is unknown. */
-  readonly program: string | null;
-  /** Loads what reads loops. */
-  reader(): Promise<(key: LoopKey) => ReadRow | null>;
 }
 
 export interface ListedRow {
@@ -139,21 +108,5 @@ function rowIn([
     tags: tags ?? null,
     workspace,
     reason,
-  };
-}
-
-/** A row without secrets. */
-export function withMask(row: LoopRow, mask: Mask): LoopRow {
-  const { cost, plan, tags } = row;
-  return {
-    name: mask.text(row.name),
-    status: mask.text(row.status),
-    iterations: mask.text(row.iterations),
-    cost: cost === null ? null : mask.text(cost),
-    plan: plan === null ? null : mask.text(plan),
-    owner: mask.text(row.owner),
-    tags: tags === null ? null : mask.text(tags),
-    workspace: mask.text(row.workspace),
-    reason: mask.text(row.reason),
   };
 }

@@ -1,5 +1,5 @@
 /* oxlint-disable no-await-in-loop -- the commands run one after the other */
-/** `ralph ls` and `ralph status` remember what they said about loops that have ended, and never say anything else because of it. */
+/** `ralph ls` and `ralph status` without a name remember what they said about loops that have ended, and never say anything else because of it. */
 import {
   chmodSync,
   existsSync,
@@ -19,7 +19,6 @@ import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 const work = ['-p', 'work', '-m', '1'];
 const root = (stage: Stage): string => join(stage.env['XDG_STATE_HOME'] ?? '', 'ralph');
-const shownFile = (stage: Stage): string => join(stage.files('it').state, 'shown.json');
 
 function rowsFile(stage: Stage): string {
   const folder = join(root(stage), 'rows');
@@ -58,11 +57,10 @@ it('says the same about an ended loop again, without reading its journal', async
     expect(await said(stage, ...args)).toBe(first);
   }
   falsify(rowsFile(stage));
-  falsify(shownFile(stage));
-  for (const args of [['ls'], ['ls', '--all'], ['status'], ['status', 'it'], ['ls', '--cwd', '.']])
+  for (const args of [['ls'], ['ls', '--all'], ['status'], ['ls', '--cwd', '.']])
     expect(await said(stage, ...args)).toContain('remembered');
   expect((await stage.ralph('status', 'it').ended).code).toBe(1);
-  for (const file of [rowsFile(stage), shownFile(stage)]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(statSync(rowsFile(stage)).mode & 0o777).toBe(0o600);
   // Other forms read the loop.
   expect(await said(stage, 'ls', '--json')).not.toContain('remembered');
   expect(await said(stage, 'status', 'it', '--json')).not.toContain('remembered');
@@ -75,7 +73,6 @@ it('reads a loop again whose journal, spec or lock has changed', async () => {
     await said(stage, 'ls');
     await said(stage, 'status', 'it');
     falsify(rowsFile(stage));
-    falsify(shownFile(stage));
     expect(await said(stage, 'ls')).toContain('remembered');
   };
   for (const name of ['journal.jsonl', 'spec.json', 'lock']) {
@@ -126,7 +123,7 @@ it('looks at a loop that crashed', async () => {
 it('ignores files that are damaged, foreign or none', async () => {
   const stage = await endedLoop();
   const [row, status] = [await said(stage, 'ls'), await said(stage, 'status', 'it')];
-  const files = [rowsFile(stage), shownFile(stage)];
+  const files = [rowsFile(stage)];
   const intact = files.map((file) => readFileSync(file, 'utf8'));
   const damages: readonly ((text: string) => string)[] = [
     () => '',
@@ -148,8 +145,6 @@ it('ignores files that are damaged, foreign or none', async () => {
     files.forEach((file, at) =>
       writeFileSync(file, damage((intact[at] ?? '').replaceAll('iterations-exhausted', 'remembered'))),
     );
-    // A status has no id as its first text.
-    if (readFileSync(shownFile(stage), 'utf8').includes('../../x')) rmSync(shownFile(stage));
     await check();
   }
   for (const file of files) {
@@ -172,7 +167,6 @@ it('ignores files that are damaged, foreign or none', async () => {
 it('needs no place to write to', async () => {
   const stage = await endedLoop();
   writeFileSync(join(root(stage), 'rows'), '');
-  mkdirSync(shownFile(stage));
   for (let time = 0; time < 2; time++) {
     expect((await stage.ralph('ls').ended).stderr).toBe('');
     expect((await stage.ralph('status', 'it').ended).stderr).toBe('');
@@ -228,7 +222,6 @@ it('does not remember a reason with a moment in it, which is another text on the
   expect(await said(stage, 'ls')).toContain('the usage limit resets at ');
   expect(await said(stage, 'status', 'it')).toContain('the usage limit resets at ');
   expect(existsSync(join(root(stage), 'rows'))).toBe(false);
-  expect(existsSync(shownFile(stage))).toBe(false);
 });
 
 it('masks what is remembered for the one who asks, and remembers nothing that was masked', async () => {
@@ -237,7 +230,6 @@ it('masks what is remembered for the one who asks, and remembers nothing that wa
   stage.env['MY_TOKEN'] = 'hunter2-hunter2';
   expect(await texts()).not.toContain('hunter2');
   expect(existsSync(join(root(stage), 'rows'))).toBe(false);
-  expect(existsSync(shownFile(stage))).toBe(false);
   delete stage.env['MY_TOKEN'];
   expect(await texts()).toContain('hunter2');
   expect(readFileSync(rowsFile(stage), 'utf8')).toContain('hunter2');
@@ -253,5 +245,4 @@ it('does not remember a loop whose files have just changed', async () => {
   expect(await said(stage, 'ls')).toContain('iterations-exhausted');
   expect(existsSync(join(root(stage), 'rows'))).toBe(false);
   expect(await said(stage, 'status', 'it')).toContain('iterations-exhausted');
-  expect(existsSync(shownFile(stage))).toBe(false);
 });
