@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { LastLines } from './last-lines.ts';
+import { LastLines, lastLinesOf } from './last-lines.ts';
 
 it('keeps the last lines, in whatever pieces they come', () => {
   const text = fc
@@ -15,4 +15,23 @@ it('keeps the last lines, in whatever pieces they come', () => {
       expect(last.take()).toHaveLength(0);
     }),
   );
+});
+
+it('keeps the last lines of several outputs, and reads only the last of them', () => {
+  const text = fc
+    .array(fc.constantFrom('a', 'bc', '\n', 'é'), { maxLength: 8 })
+    .map((parts) => parts.join(''));
+  fc.assert(
+    fc.property(fc.array(text), fc.integer({ min: 1, max: 5 }), (outputs, limit) => {
+      const last = lastLinesOf(limit, outputs, (output, lines) => lines.add(output));
+      const all = outputs.join('').split(/(?<=\n)/);
+      expect(last.take().toString()).toBe(all.slice(-limit).join(''));
+    }),
+  );
+  const read: number[] = [];
+  lastLinesOf(3, [1, 2, 3, 4, 5], (number, lines) => {
+    read.push(number);
+    lines.add('one\ntwo\n');
+  });
+  expect(read).toEqual([5, 4]);
 });

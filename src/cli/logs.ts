@@ -3,11 +3,12 @@ import { dirname, join } from 'node:path';
 import { parseWhole } from '../config/values.ts';
 import { maskOf, type Mask } from '../store/mask.ts';
 import type { LoopReading } from '../store/read-loop.ts';
-import { agentSink, followRun, runsOf, runTimes, type LogSink } from '../views/follow-run.ts';
+import { agentSink, followRun, runsOf, type LogSink } from '../views/follow-run.ts';
+import { RunTimes } from '../views/run-times.ts';
 import { UserError } from '../user-error.ts';
 import { AgentLines } from './agent-lines.ts';
 import { homely } from './homely.ts';
-import { LastLines } from './last-lines.ts';
+import { LastLines, lastLinesOf } from './last-lines.ts';
 import { lineOptions } from './line-options.ts';
 import type { ViewOptions } from './options.ts';
 import { maskedEvent } from './masked-event.ts';
@@ -45,8 +46,8 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     const known = runs.map((run) => run.name).join(', ');
     throw new UserError(`loop ${name} has no run ${asked}${runs.length === 0 ? '' : ` (runs: ${known})`}`);
   }
-  if (history) for (const { path } of runs.slice(0, -1)) print(join(path, file), output.sinkFor(path));
   if (follow && asked === undefined) {
+    output.show(history ? runs.slice(0, -1) : [], file);
     output.holdUntil(wanted === undefined ? 0 : sizeOf(join(wanted.path, file)));
     const stopWaking = keepDaemonAwake();
     await followRun(loop.folder, file, (path) => output.sinkFor(path));
@@ -58,14 +59,15 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     warn(`ralph: loop ${name} has not run an agent yet\n`);
     return 0;
   }
-  const path = join(wanted.path, file);
-  print(path, output.sinkFor(wanted.path));
+  output.show(history ? runs : [wanted], file);
   output.flush();
   // On stderr, so that the output can be piped, and only if it could be written.
   await new Promise<void>((resolve) => {
     process.stdout.write('', (error) => {
       if (error === undefined || error === null)
-        warn(`ralph: this output is in ${homely(history ? dirname(wanted.path) : path)}\n`);
+        warn(
+          `ralph: this output is in ${homely(history ? dirname(wanted.path) : join(wanted.path, file))}\n`,
+        );
       resolve();
     });
   });
@@ -78,6 +80,8 @@ const HISTORY_LINES = 1000;
 /** Shows the output of runs on stdout, or only its last lines. */
 class Output {
   readonly #loop: LoopReading;
+  readonly #times: RunTimes;
+  readonly #limit: number | null;
   readonly #mask: Mask;
   readonly #isRaw: boolean;
   readonly #lines: AgentLines;
@@ -89,14 +93,27 @@ class Output {
 
   constructor(loop: LoopReading, options: LogsOptions, limit: number | null) {
     this.#loop = loop;
+    this.#times = new RunTimes(loop);
+    this.#limit = limit;
     this.#mask = maskOf(loop.spec);
     this.#isRaw = options.raw === true || options.stderr === true;
     this.#lines = new AgentLines(lineOptions(options, process.stdout), () => this.#endedAt ?? Date.now());
     this.#held = limit === null ? null : new LastLines(limit);
   }
 
+  /** Shows what these runs have printed, or holds the last lines of it. */
+  show(runs: readonly { readonly path: string }[], file: string): void {
+    const showRun = ({ path }: { readonly path: string }): void =>
+      print(join(path, file), this.sinkFor(path));
+    if (this.#limit === null) return runs.forEach(showRun);
+    this.#held = lastLinesOf(this.#limit, runs, (run, lines) => {
+      this.#held = lines;
+      showRun(run);
+    });
+  }
+
   sinkFor(path: string): LogSink {
-    const times = runTimes(this.#loop, path);
+    const times = this.#times.of(path);
     this.#endedAt = times.endedAt;
     this.#lines.begin(times.startedAt ?? undefined);
     const outlet = new Outlet(this.#mask, process.stdout.isTTY);
@@ -116,7 +133,7 @@ class Output {
       end: () => {
         if (read !== null) {
           // The output of a run that has not ended is incomplete, which is no failure.
-          if (runTimes(this.#loop, path).endedAt !== null) read.end();
+          if (this.#times.of(path).endedAt !== null) read.end();
           show(this.#lines.endLine());
         }
         this.#write(outlet.end());

@@ -8,7 +8,7 @@ import type { LoopFolder } from '../store/store.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
 import { isMessageRun } from '../scm/commit-answer.ts';
-import { readEvents, readLoopAt, type LoopReading } from '../store/read-loop.ts';
+import { readLoopAt } from '../store/read-loop.ts';
 
 /** The runs of a loop, in order. */
 export function runsOf(folder: LoopFolder): readonly { readonly name: string; readonly path: string }[] {
@@ -17,23 +17,6 @@ export function runsOf(folder: LoopFolder): readonly { readonly name: string; re
   return readdirSync(runs)
     .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .map((name) => ({ name, path: join(runs, name) }));
-}
-
-/** When a run began and ended, according to the journal. */
-export function runTimes({ folder, trouble }: LoopReading, path: string): RunTimes {
-  let times: RunTimes = { startedAt: null, endedAt: null };
-  for (const event of trouble === null ? readEvents(folder) : []) {
-    if (event.type !== 'run.started' && event.type !== 'run.ended') continue;
-    if (folder.run(event.run) !== path) continue;
-    times =
-      event.type === 'run.started' ? { ...times, startedAt: event.at } : { ...times, endedAt: event.at };
-  }
-  return times;
-}
-
-export interface RunTimes {
-  readonly startedAt: number | null;
-  readonly endedAt: number | null;
 }
 
 /** Receives the output of one run. */

@@ -1,5 +1,5 @@
 /** The commands of document 003 around a loop: ls, wait, kill and logs. */
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 import { openLoadedStage, openStage, waitFor } from './stage.ts';
@@ -166,6 +166,17 @@ it('S4.93 logs shows the last run, with --history all of them, and with --lines 
   expect(await print('--history', '--lines', '4')).toBe('two 1\none 2\ntwo 2\nthree 2\n');
   expect(await print('--lines', '1')).toBe('three 2\n');
   expect((await stage.ralph('logs', 'unknown').ended).code).toBe(2);
+});
+
+it('logs --history reads only the last runs that its lines need', async () => {
+  const stage = openLoadedStage();
+  stage.plans('default', 'echo "one $RALPH_ITERATION"; echo "two $RALPH_ITERATION"');
+  await stage.starts(...swarm, '-m', '3').ended;
+  // Reading this fails.
+  rmSync(stage.file('runs/0001/stdout.log'));
+  mkdirSync(stage.file('runs/0001/stdout.log'));
+  const shown = await stage.ralph('logs', 'it', '--history', '--lines', '3').ended;
+  expect(shown).toMatchObject({ code: 0, stdout: 'two 2\none 3\ntwo 3\n' });
 });
 
 it('logs reports no failure of an agent that is still running', async () => {
