@@ -116,6 +116,7 @@ export async function begin(work: Work): Promise<number> {
     fresh: options.fresh === true,
     worktree: settings.worktree === true,
     worktreeAt: work.worktreeAt,
+    ...(options.quiet === true ? {} : { say: (line) => warn(`${stampIf(view)}ralph: ${line}\n`) }),
     ...(work.window === undefined ? {} : { window: work.window }),
     parent: null,
   };

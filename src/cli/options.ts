@@ -37,6 +37,7 @@ export interface LimitOptions extends ViewOptions {
   readonly childWait?: string;
   readonly pollInterval?: string;
   readonly checkpointMaxFile?: string;
+  readonly checkpointMaxTotal?: string;
 }
 
 export interface RunOptions extends LimitOptions {
@@ -143,6 +144,7 @@ export function limitSettings(options: LimitOptions): Settings {
     childWait: time('--child-wait', options.childWait),
     pollInterval: time('--poll-interval', options.pollInterval),
     checkpointMaxFile: size('--checkpoint-max-file', options.checkpointMaxFile),
+    checkpointMaxTotal: size('--checkpoint-max-total', options.checkpointMaxTotal),
   };
 }
 

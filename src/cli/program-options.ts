@@ -226,7 +226,11 @@ export function limitOptions(command: Command, heading: string, defaults: LimitD
     .option('--poll-interval <time>', `interval between two looks at these children${byDefault('1s')}`)
     .option(
       '--checkpoint-max-file <size>',
-      `maximum size of untracked files in checkpoints${byDefault('100m')}`,
+      `maximum size of an untracked file in checkpoints${byDefault('100m')}`,
+    )
+    .option(
+      '--checkpoint-max-total <size>',
+      `maximum size of all untracked files in a checkpoint${byDefault('500m')}`,
     );
 }
 

@@ -26,6 +26,7 @@ export interface Settings {
   readonly interactive?: boolean | undefined;
   readonly readyTimeout?: Time | undefined;
   readonly checkpointMaxFile?: Size | undefined;
+  readonly checkpointMaxTotal?: Size | undefined;
   readonly completionResponse?: string | undefined;
   readonly completionPromise?: string | undefined;
   readonly completionTag?: string | undefined;
@@ -128,6 +129,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   interactive: '--interactive',
   readyTimeout: '--ready-timeout',
   checkpointMaxFile: '--checkpoint-max-file',
+  checkpointMaxTotal: '--checkpoint-max-total',
   completionResponse: '--completion-response',
   completionPromise: '--completion-promise',
   completionTag: '--completion-tag',

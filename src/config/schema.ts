@@ -198,6 +198,11 @@ const SETTINGS: z.ZodType<Settings> = object({
   checkpointMaxFile: size
     .optional()
     .describe('Size above which a file that git does not track is left out of checkpoints and commits.'),
+  checkpointMaxTotal: size
+    .optional()
+    .describe(
+      'Size of all files together that git does not track, above which the largest of them are left out of checkpoints and commits.',
+    ),
   completionResponse: text().optional().describe('Completion word in `<response>…</response>`.'),
   completionPromise: text().optional().describe('Completion word in `<promise>…</promise>`.'),
   completionTag: text().optional().describe('Completion word in the final answer, as a whole word.'),

@@ -9,6 +9,7 @@ import { differences, GITLINK_MODE, type Difference } from './differences.ts';
 import { indexFile } from './index-file.ts';
 import { headCommit } from './read-ref.ts';
 import { listEntries } from './recorded-files.ts';
+import { leftOutOf } from './records.ts';
 import { emptyTree, isRalphs, readRecord } from './tree.ts';
 import { bothOf, gitOutput, type Repository } from './git.ts';
 
@@ -39,7 +40,10 @@ export async function changesSince(
     (file) => (isTouched(file) || committed.has(file.path)) && !newer.has(file.path),
   );
   const unknown = await unknownRepositories(repository, byLoop);
-  return byLoop.filter(({ path }) => !unknown.has(path));
+  // What the start left out was there before the loop, even if there is room for it by now.
+  const isAnyNew = byLoop.some(({ kind }) => kind === 'new');
+  const leftOut = new Set(isAnyNew ? await leftOutOf(repository, ref) : []);
+  return byLoop.filter(({ path, kind }) => !unknown.has(path) && !(kind === 'new' && leftOut.has(path)));
 }
 
 export interface Since {

@@ -24,6 +24,10 @@ export interface Repository {
   readonly interrupt?: AbortSignal;
   /** Files that git does not track and that are larger are left out of records; null or absent for none. */
   readonly maxFileBytes?: number | null;
+  /** While all such files together are larger, the largest of them are left out, too; null or absent for never. */
+  readonly maxTotalBytes?: number | null;
+  /** Tells a person what takes long. */
+  readonly say?: ((line: string) => void) | undefined;
 }
 
 /** Runs git and returns its result, whatever the exit code. */

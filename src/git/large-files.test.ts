@@ -13,9 +13,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { Canaries } from '../../test/rig/hostile-repository.ts';
 import { fingerprint } from './fingerprint.ts';
-import { takeCheckpoint } from './records.ts';
+import { changesSince } from './changes.ts';
+import { leftOutTrailers, takeCheckpoint } from './records.ts';
 import { restoreFiles } from './restore.ts';
-import { recordName, recordTree } from './tree.ts';
+import { recordName, recordTree, withTree, type Lacking } from './tree.ts';
 import type { Repository } from './git.ts';
 
 const IT = { id: 'it-1a2b3c4d', name: 'it' };
@@ -109,6 +110,77 @@ describe('an untracked file that is larger than the limit', () => {
       5 * 2 ** 30,
     ]);
   });
+});
+
+describe('untracked files that are larger together than the limit', () => {
+  const KB = 2 ** 10;
+  beforeEach(() => {
+    repository = { ...repository, maxTotalBytes: 5 * KB };
+  });
+
+  it('are recorded but for the largest, which checkpoints name once', async () => {
+    for (const [name, size] of [
+      ['one', 1],
+      ['two', 2],
+      ['three', 3],
+      ['tracked', 9],
+    ] as const)
+      large(name, size * KB);
+    at.git('add', 'tracked');
+    expect(await takes(1)).toMatchObject({ large: ['three'], fresh: ['three'] });
+    large('four', 4 * KB);
+    expect(await takes(2)).toMatchObject({ large: ['four', 'three'], fresh: ['four'] });
+    at.remove('two');
+    at.remove('one');
+    expect(await takes(3)).toMatchObject({ large: ['four'], fresh: [] });
+    expect([files(1), files(2), files(3)]).toEqual([
+      ['a', 'one', 'tracked', 'two'],
+      ['a', 'one', 'tracked', 'two'],
+      ['a', 'three', 'tracked'],
+    ]);
+  });
+
+  it('are not read while they are left out', async () => {
+    reads('data', 'more');
+    large('data', 4 * KB);
+    large('more', 2 * KB);
+    await takes(1);
+    expect(canaries.take()).toEqual(['more']);
+    large('more', 5 * KB);
+    expect(await takes(2)).toMatchObject({ large: ['more'] });
+    expect(canaries.take()).not.toContain('more');
+  });
+
+  it('do not count as changes of the loop because there is room for them later', async () => {
+    large('users', 4 * KB);
+    large('notes', 3 * KB);
+    const start = recordName(IT.id, 'start');
+    const record = (tree: string, { large: left }: Lacking) =>
+      recordTree(repository, { ref: start, tree, message: 'x', trailers: leftOutTrailers(left) });
+    await withTree(repository, at.scratch, record);
+    at.remove('notes');
+    at.write('new', '1');
+    const { tree, large: left } = await takes(1);
+    expect(left).toEqual([]);
+    expect((await changesSince(repository, { start, tree })).map(({ path }) => path)).toEqual(['new']);
+  });
+});
+
+it('a record that takes long says what it records and how large that is', async () => {
+  const go = at.path('.git/go');
+  at.write('.gitattributes', 'data filter=slow\n');
+  at.git('config', 'filter.slow.clean', `until [ -e '${go}' ]; do sleep 0.01; done; cat`);
+  large('data', 300 * 2 ** 10);
+  const said: string[] = [];
+  const say = (line: string) => {
+    said.push(line);
+    writeFileSync(go, '');
+  };
+  repository = { ...repository, say };
+  await takes(1);
+  expect(said).toEqual([
+    'recording 2 untracked files (300 KB); add those that need no checkpoint to .gitignore',
+  ]);
 });
 
 describe('the index that checkpoints keep', () => {

@@ -12,6 +12,7 @@ import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
+import { counted, sizeText } from '../loop/counted.ts';
 import { bothOf, execGit, gitFailure, GitError, gitOutput, gitPath, type Repository } from './git.ts';
 import { copyIndexFile } from './copy-index.ts';
 import { entriesIn, indexFile } from './index-file.ts';
@@ -20,7 +21,7 @@ import { isKept, isUntouched, keepIndex, takeKeptIndex, type KeptIndex } from '.
 import { isLoose, objectsFolder } from './loose-object.ts';
 import { withoutNestedFilters } from './nested-filters.ts';
 import { commonFolder, headCommit, readCommit, recordedCommit } from './read-ref.ts';
-import { fromTop, isThere, isTooLarge, listUntracked, type Untracked } from './untracked.ts';
+import { fromTop, isThere, leftOut, listUntracked, sizeOfAll, type Untracked } from './untracked.ts';
 import { writeCommit, writeRef } from './write-record.ts';
 
 /** Writes the tree as it is now and returns its id; `scratch` is a file that no other process uses. */
@@ -83,7 +84,7 @@ async function addToCopy(repository: Repository, scratch: string): Promise<Fille
   await copyIndex(repository, scratch);
   const [untracked, added] = await bothOf(listUntracked(repository), addTracked(repository, scratch));
   if (untracked.isComplete && untracked.recorded.length === 0) return { untracked, added };
-  return { untracked, added: await addAll(repository, scratch, untracked.large) };
+  return { untracked, added: await addAll(repository, scratch, untracked) };
 }
 
 /** Adds the changes of files that are in the index. */
@@ -98,7 +99,7 @@ function addTracked(repository: Repository, scratch: string): Promise<Added> {
 async function addToKept(repository: Repository, scratch: string, kept: KeptIndex): Promise<Filled> {
   rmSync(`${scratch}.lock`, { force: true });
   // A file that has become too large must not be read.
-  const mayHurry = !kept.untracked.some((path) => isTooLarge(repository, path));
+  const mayHurry = leftOut(repository, kept.untracked).size === 0;
   const hurry = mayHurry ? addTracked(repository, scratch) : Promise.resolve(null);
   const [untracked, updated] = await bothOf(listUntracked(repository), hurry);
   const now = new Set(untracked.recorded);
@@ -108,7 +109,7 @@ async function addToKept(repository: Repository, scratch: string, kept: KeptInde
   const before = new Set(kept.untracked);
   const isUpToDate = untracked.isComplete && untracked.recorded.every((path) => before.has(path));
   if (updated !== null && isUpToDate) return { untracked, added: updated };
-  return { untracked, added: await addAll(repository, scratch, untracked.large) };
+  return { untracked, added: await addAll(repository, scratch, untracked, before) };
 }
 
 /** Writes the tree of a scratch index: without git if most of it was written from the index that was kept before. */
@@ -164,10 +165,30 @@ export function isRalphs(path: string): boolean {
 }
 
 /**
- * Adds everything in the workspace but these files. Excludes only paths in the
+ * Adds everything in the workspace but the files that are left out; says so if it takes long. Excludes only paths in the
  * workspace: in a subfolder, git 2.39 reads beyond the end of an excluded pattern that is shorter than the subfolder's path.
  */
-async function addAll(repository: Repository, scratch: string, except: readonly string[]): Promise<Added> {
+async function addAll(
+  repository: Repository,
+  scratch: string,
+  { recorded, large: except }: Untracked,
+  before: ReadonlySet<string> = new Set(),
+): Promise<Added> {
+  const slow = setTimeout(() => {
+    const added = recorded.filter((path) => !before.has(path));
+    const what = `${counted(added.length, 'untracked file')} (${sizeText(sizeOfAll(repository, added))})`;
+    repository.say?.(`recording ${what}; add those that need no checkpoint to .gitignore`);
+  }, SLOW_MS);
+  try {
+    return await addAllBut(repository, scratch, except);
+  } finally {
+    clearTimeout(slow);
+  }
+}
+
+const SLOW_MS = 1000;
+
+async function addAllBut(repository: Repository, scratch: string, except: readonly string[]): Promise<Added> {
   const all = ['--all', '--ignore-errors'];
   if (except.length === 0) return addToIndex(repository, scratch, [...all, '--', '.']);
   const list = `${scratch}-paths`;

@@ -1,6 +1,6 @@
-/** The files in the workspace that git does not track and does not ignore, and those of them that are too large to record. */
+/** The files in the workspace that git does not track and does not ignore, and those of them that are left out of records. */
 import { lstatSync } from 'node:fs';
-import { execGit, gitFailure, prefixOf, type Repository } from './git.ts';
+import { execGit, gitFailure, GitError, prefixOf, type Repository } from './git.ts';
 
 export interface Untracked {
   /** From the workspace, in Latin-1: the files to record. */
@@ -16,7 +16,7 @@ export async function listUntracked(repository: Repository): Promise<Untracked> 
   const answer = await execGit(repository, args);
   if (answer.code !== 0) throw gitFailure(args, answer);
   const paths = answer.stdout.toString('latin1').split('\0').slice(0, -1);
-  const large = new Set(paths.filter((path) => isTooLarge(repository, path)));
+  const large = leftOut(repository, paths);
   return {
     recorded: paths.filter((path) => !large.has(path)),
     large: [...large],
@@ -24,9 +24,56 @@ export async function listUntracked(repository: Repository): Promise<Untracked> 
   };
 }
 
-/** Whether an untracked file has too many bytes to be recorded; the path is from the workspace, in Latin-1. */
-export function isTooLarge({ folder, maxFileBytes = null }: Repository, path: string): boolean {
-  return maxFileBytes !== null && !path.endsWith('/') && sizeOf(absolute(folder, path)) > maxFileBytes;
+/**
+ * Which of these untracked files are left out of records: each that is too large, and the largest of the others while they are too
+ * large together. The paths are from the workspace, in Latin-1.
+ */
+export function leftOut(repository: Repository, paths: readonly string[]): ReadonlySet<string> {
+  const { maxFileBytes, maxTotalBytes } = repository;
+  const largest = (maxFileBytes ?? maxTotalBytes ?? null) === null ? [] : bySize(repository, paths);
+  let total = largest.reduce((sum, { size }) => sum + size, 0);
+  const isLeftOut = ({ size }: Sized): boolean =>
+    size > (maxFileBytes ?? Infinity) || total > (maxTotalBytes ?? Infinity);
+  const large = new Set<string>();
+  for (const file of largest) {
+    if (!isLeftOut(file)) break;
+    large.add(file.path);
+    total -= file.size;
+  }
+  if (large.size <= MAX_LEFT_OUT) return large;
+  throw new GitError(
+    `more than ${MAX_LEFT_OUT} untracked files would be left out of checkpoints; add them to .gitignore, or raise the limit with --checkpoint-max-total`,
+  );
+}
+
+/** Git compares each file with the name of each file that it leaves out: with more it would take minutes. */
+const MAX_LEFT_OUT = 20_000;
+
+interface Sized {
+  readonly path: string;
+  readonly size: number;
+}
+
+/** The largest first. */
+function bySize({ folder }: Repository, paths: readonly string[]): readonly Sized[] {
+  return paths
+    .filter((path) => !path.endsWith('/'))
+    .map((path) => ({ path, size: sizeOf(absolute(folder, path)) }))
+    .toSorted((a, b) => b.size - a.size || (a.path < b.path ? -1 : 1));
+}
+
+/** The size of these files together. */
+export function sizeOfAll({ folder }: Repository, paths: readonly string[]): number {
+  return paths.reduce((sum, path) => sum + sizeOf(absolute(folder, path)), 0);
+}
+
+/** Which of these files are larger than the limit; the paths are from the top of the repository, in Latin-1. */
+export function tooLarge(
+  top: string,
+  paths: readonly string[],
+  limit: number | null = null,
+): readonly string[] {
+  return limit === null ? [] : paths.filter((path) => sizeOf(absolute(top, path)) > limit);
 }
 
 /** Whether a path leads to something; it is from the workspace, in Latin-1. */

@@ -231,7 +231,7 @@ const TIMES = [
   'setupTimeout',
 ] as const;
 
-const SIZES = ['maxOutput', 'checkpointMaxFile'] as const;
+const SIZES = ['maxOutput', 'checkpointMaxFile', 'checkpointMaxTotal'] as const;
 
 /** Checks the types at run time, for programs in JavaScript. */
 function rejectWrongTypes(
@@ -304,6 +304,7 @@ const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
   interactive: true,
   readyTimeout: true,
   checkpointMaxFile: true,
+  checkpointMaxTotal: true,
   completionResponse: true,
   completionPromise: true,
   completionTag: true,

@@ -81,6 +81,7 @@ export const DEFAULT_POLICY: Policy = {
   },
   checkpoint: true,
   checkpointMaxFile: 100 * 2 ** 20,
+  checkpointMaxTotal: 500 * 2 ** 20,
   children: null,
   childLimits: { maxDepth: 3, maxActive: 8 },
   stateEdits: false,

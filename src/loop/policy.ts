@@ -43,6 +43,8 @@ export interface Policy {
   readonly checkpoint: boolean;
   /** The size in bytes above which a file that git does not track is left out of records and commits. */
   readonly checkpointMaxFile: number | null;
+  /** The size in bytes of all such files together, above which the largest of them are left out, too. */
+  readonly checkpointMaxTotal: number | null;
   readonly children: ChildrenPolicy | null;
   readonly childLimits: ChildLimitsPolicy;
   /** Whether an edit of `max_iterations` in `state.json` changes the limit; every program that can write the file can edit it. */

@@ -315,6 +315,7 @@ const POLICY = object({
   worktree: object({ path: nonBlank, branch: nonBlank, setup: list(nonBlank), setupTimeoutMs: limitMs }),
   checkpoint: flag,
   checkpointMaxFile: nullable(whole(1)),
+  checkpointMaxTotal: nullable(whole(1)),
   children: nullable(object({ waitMs: whole(1), pollMs: whole(1) })),
   childLimits: object({ maxDepth: whole(0), maxActive: whole(0) }),
   stateEdits: flag,

@@ -73,6 +73,8 @@ export interface LoopRequest extends AgentProgram {
   /** What the user should know before the loop begins. */
   readonly notes?: readonly string[];
   readonly parent: Spec['parent'];
+  /** Says what takes long before the loop begins. */
+  readonly say?: (line: string) => void;
 }
 
 /** Creates a loop and becomes its owner. */
@@ -185,7 +187,7 @@ async function writeLoop(
   // The record of the start is taken after the set-up: what a set-up leaves behind is not the loop's work.
   const recorded = wantsSetUp(spec, policy)
     ? null
-    : await recordStart({ spec, folder, env, policy, hasRun: false, isNew: true });
+    : await recordStart({ spec, folder, env, policy, hasRun: false, isNew: true, say: request.say });
   notes.push(...(recorded?.notes ?? []));
 
   // What drives a loop is not needed for one that is refused.

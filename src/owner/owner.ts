@@ -311,6 +311,7 @@ export class OwnedLoop {
       edits: (now) => this.#projections.edits(now),
       readProgress: () => this.#projections.readProgress(),
       packing: this.#packing,
+      say: (line) => this.#say(line),
     });
     const host = agentHost(
       this.#loop,

@@ -16,7 +16,7 @@ export async function recordLateStart(
   const hasRun = known !== null || engine.report.runs > 0;
   if (hasRun && !isInRepository(treeOf(loop.spec))) return;
   try {
-    const { start, notes } = await recordStart({ ...loop, policy, hasRun });
+    const { start, notes } = await recordStart({ ...loop, policy, hasRun, say });
     if (start !== null) engine.append({ type: 'start.recorded', ...start });
     for (const note of hasRun ? [] : notes) say(note);
   } catch (error) {

@@ -63,6 +63,8 @@ function showOnDesk(desk: Desk, path: string, text: string): void {
 export interface PromptedLoop extends StartedLoop {
   readonly bus: LoopBus;
   readonly policy: () => Policy;
+  /** Says what takes long. */
+  readonly say: (line: string) => void;
   /** Called with the beginning of the prompt, without secrets. */
   readonly prompted: (text: () => string) => void;
   /** The progress file, up to date. */

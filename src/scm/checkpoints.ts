@@ -7,7 +7,8 @@ import { diffSince } from '../git/diff.ts';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import { takeCheckpoint } from '../git/records.ts';
 import { fingerprintOfSeen, type SeenTree } from '../git/seen-tree.ts';
-import { utf8, type Repository } from '../git/git.ts';
+import { topOf, utf8, type Repository } from '../git/git.ts';
+import { tooLarge } from '../git/untracked.ts';
 import { sizeText } from '../loop/counted.ts';
 import type { Excerpt } from '../loop/excerpt.ts';
 import type { Policy } from '../loop/policy.ts';
@@ -23,6 +24,7 @@ import { userGit } from './user-git.ts';
 interface LoopInGit extends StartedLoop {
   /** The current policy. */
   readonly policy: () => Policy;
+  readonly say: (line: string) => void;
 }
 
 interface CheckpointedLoop extends LoopInGit {
@@ -48,7 +50,7 @@ export async function checkpoint(
     const { unread } = recorded;
     const problems = [
       ...(unread.length === 0 ? [] : [unreadable(unread)]),
-      ...(fresh.length === 0 ? [] : [tooLarge(fresh.map(utf8), repository.maxFileBytes ?? 0)]),
+      ...(await leftOut(repository, fresh)),
     ];
     const error = problems.length === 0 ? null : hideSecrets(problems.join('; '), env);
     return { ref, error, ...(found === null ? {} : { fingerprint: found }) };
@@ -71,9 +73,22 @@ function unreadable(paths: readonly string[]): string {
   return `git cannot read ${shortList(paths, MAX_NAMES)}; make them readable, or add them to .gitignore`;
 }
 
-function tooLarge(paths: readonly string[], limit: number): string {
-  const what = `left out of checkpoints and commits, larger than ${sizeText(limit)}: ${shortList(paths, MAX_NAMES)}`;
-  return `${what}; add them to .gitignore, or raise the limit with --checkpoint-max-file`;
+/** What to say of files that are left out; the paths are from the top of the repository. */
+async function leftOut(repository: Repository, paths: readonly string[]): Promise<readonly string[]> {
+  if (paths.length === 0) return [];
+  const { maxFileBytes, maxTotalBytes } = repository;
+  const large = tooLarge(await topOf(repository), paths, maxFileBytes);
+  const others = paths.filter((path) => !large.includes(path));
+  const together = `the largest of untracked files that take more than ${sizeText(maxTotalBytes ?? 0)} together`;
+  return [
+    ...leftOutAs(large, `larger than ${sizeText(maxFileBytes ?? 0)}`, '--checkpoint-max-file'),
+    ...leftOutAs(others, together, '--checkpoint-max-total'),
+  ];
+}
+
+function leftOutAs(paths: readonly string[], why: string, limit: string): readonly string[] {
+  const what = `left out of checkpoints and commits, ${why}: ${shortList(paths.map(utf8), MAX_NAMES)}`;
+  return paths.length === 0 ? [] : [`${what}; add them to .gitignore, or raise the limit with ${limit}`];
 }
 
 const MAX_NAMES = 3;
@@ -91,6 +106,6 @@ export async function diffForPrompt(loop: LoopInGit, excerpt: Excerpt): Promise<
   }
 }
 
-function repositoryOf({ spec, env, policy }: LoopInGit): Repository {
-  return userGit(policy(), treeOf(spec), env);
+function repositoryOf({ spec, env, policy, say }: LoopInGit): Repository {
+  return userGit(policy(), treeOf(spec), env, say);
 }

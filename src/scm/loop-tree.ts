@@ -29,8 +29,8 @@ export class LoopTree {
   }
 
   async #byTree(iteration: number, interrupt: AbortSignal): Promise<string | null> {
-    const { spec, folder, env, policy } = this.#loop;
-    const repository = userGit(policy(), treeOf(spec), env);
+    const { spec, folder, env, policy, say } = this.#loop;
+    const repository = userGit(policy(), treeOf(spec), env, say);
     const index = checkpointIndex(folder);
     // An owner that takes over ends what a dead one has left of the checkpoint.
     const { name, value } = checkMarker(spec, `checkpoint:${iteration}`);
@@ -74,6 +74,7 @@ export class LoopTree {
 interface LookedAt extends StartedLoop {
   /** The current policy. */
   readonly policy: () => Policy;
+  readonly say: (line: string) => void;
 }
 
 /** A person may change files at any time. */

@@ -6,12 +6,14 @@ import { refuseReportedFullDisk } from '../process/full-disk.ts';
 import { checkMarker, runEnvironment, type StartedLoop } from '../store/run-environment.ts';
 import { treeOf } from '../store/spec.ts';
 import type { ScmProgram } from './program.ts';
+import { recordLimits } from './user-git.ts';
 
 /** What the SCM tasks need to know about their loop. */
 export interface ScmSpec extends StartedLoop {
   readonly agent: Agent;
   /** The current policy. */
   readonly policy: () => Policy;
+  readonly say: (line: string) => void;
 }
 
 export function taskEnvironment(
@@ -25,8 +27,7 @@ export function taskEnvironment(
 export function taskRepository(loop: ScmSpec, { command }: ScmProgram, iteration: number): Repository {
   const marker = checkMarker(loop.spec, `commit:${iteration}`);
   const env = { ...taskEnvironment(loop, iteration), [marker.name]: marker.value };
-  const { checkpointMaxFile } = loop.policy();
-  return { command, folder: treeOf(loop.spec), env, maxFileBytes: checkpointMaxFile };
+  return { command, folder: treeOf(loop.spec), env, say: loop.say, ...recordLimits(loop.policy()) };
 }
 
 /**

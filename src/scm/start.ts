@@ -66,7 +66,7 @@ export async function recordStart(loop: StartSpec): Promise<RecordedStart> {
   const { spec, env, policy } = loop;
   if (!isInRepository(treeOf(spec)))
     return withoutRecord(policy, `not a git repository: ${LACKING}`, treeOf(spec));
-  const repository = userGit(policy, treeOf(spec), env);
+  const repository = userGit(policy, treeOf(spec), env, loop.say);
   const ref = startRef(spec);
   try {
     const known = loop.isNew === true ? null : await recordedTree(repository, ref);
@@ -175,6 +175,7 @@ export function startRef({ id }: Spec): string {
 
 interface StartSpec extends StartedLoop {
   readonly policy: Policy;
+  readonly say?: ((line: string) => void) | undefined;
   /** Whether an agent has run already. */
   readonly hasRun: boolean;
   /** Whether the loop has just got its id, so that it can have no record yet; absent means no. */

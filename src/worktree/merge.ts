@@ -34,6 +34,7 @@ import { shellQuote } from '../process/shell-quote.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { checkMarker, runEnvironment } from '../store/run-environment.ts';
 import { startRef } from '../scm/start.ts';
+import { recordLimits } from '../scm/user-git.ts';
 import { masked } from '../store/secrets.ts';
 import { setUp } from './set-up.ts';
 import { gitIn, withGitErrorsForUser } from '../scm/git.ts';
@@ -144,8 +145,7 @@ class Merge {
       throw new UserError(`${path} is no longer the worktree of "${spec.name}"`);
     }
     // As the record of the start leaves them out, so does the commit.
-    const maxFileBytes = this.#loop.state.policy.checkpointMaxFile;
-    const tree: Repository = { ...this.#here, folder: path, maxFileBytes };
+    const tree: Repository = { ...this.#here, folder: path, ...recordLimits(this.#loop.state.policy) };
     const start = (await resolveRevision(tree, startRef(spec))) === null ? 'HEAD' : startRef(spec);
     const place = join(folder.path, 'merge');
     const now = await writeTree(tree, join(place, 'index'));

@@ -22,6 +22,12 @@ it('a loop leaves large untracked files out of checkpoints and commits, says so 
   stage.plans('default', 'truncate -s 30k small.bin; truncate -s 5k tiny.bin');
   const limited = await stage.run('-p', 'more', '-m', '1', '--checkpoint-max-file', '20k', '--fresh');
   expect(limited.stderr).toContain('larger than 20 KB: data.bin, small.bin; ');
+  stage.plans('default', 'truncate -s 15k other.bin');
+  const together = await stage.run('-p', 'more', '-m', '1', '--checkpoint-max-total', '30k', '--fresh');
+  expect(together.stderr).toContain('larger than 100 MB: data.bin; add');
+  expect(together.stderr).toContain(
+    'left out of checkpoints and commits, the largest of untracked files that take more than 30 KB together: small.bin; add them to .gitignore, or raise the limit with --checkpoint-max-total',
+  );
   const bad = await stage.run('-p', 'more', '--checkpoint-max-file', 'big', '--fresh');
   expect(bad).toMatchObject({ code: 2 });
   expect(bad.stderr).toContain('--checkpoint-max-file must be a size such as 500k, 20m or 1g, got "big"');
