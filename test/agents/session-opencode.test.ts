@@ -183,7 +183,7 @@ describe('a loop in a session of the real opencode', () => {
   });
 
   it('leaves a usage limit to opencode, which repeats the turn itself', async () => {
-    const server = await serveOpencode([isLimited(3600), says(CLAIM)]);
+    const server = await serveOpencode([isLimited(2), says(CLAIM)]);
     const session = await server.createSession();
     server.command(session, 'ralph', '"Fix it"');
     await expect.poll(() => server.toasts, LONG).toContain('Ralph Loop Complete!');
