@@ -13,7 +13,6 @@ interface Override {
 
 interface Pattern {
   readonly regex?: string;
-  readonly group?: readonly string[];
 }
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own file
@@ -43,21 +42,8 @@ describe('.oxlintrc.json', () => {
     expect(globs.filter((glob) => !exists(beforeStar(glob)))).toEqual([]);
   });
 
-  it('restricts only imports that exist', () => {
-    expect(boundaries.length).toBeGreaterThan(10);
-    const missing = boundaries.flatMap(({ folder, group = [], regex = '' }) => [
-      ...group.filter((glob) => {
-        const path = beforeStar(glob.replace(/^!/, ''));
-        return !(path.startsWith('.') ? exists(folder, path) : exists('node_modules', path));
-      }),
-      ...[...regex.matchAll(/\(([a-z|-]+)\)\//g)].flatMap(([, names = '']) =>
-        names.split('|').filter((name) => !exists('src', name)),
-      ),
-    ]);
-    expect(missing).toEqual([]);
-  });
-
   it('uses no lookaround, because oxlint silently ignores such a pattern', () => {
+    expect(boundaries.map(({ folder }) => folder)).toEqual(['src/loop/', 'src/loop/']);
     expect(boundaries.filter(({ regex = '' }) => regex.includes('(?'))).toEqual([]);
   });
 });
