@@ -45,8 +45,8 @@ describe('a process that an agent leaves running', () => {
     expect(lives(pid)).toBe(true);
     process.kill(pid, 'SIGKILL');
     exits(end, 0);
-    expect(end.stderr).toContain(`process ${pid} (sleep) may have been left behind by the agent`);
-    expect(rig.loop('a').all('run.ended')).toMatchObject([{ strays: [{ pid, command: 'sleep' }] }]);
+    expect(end.stderr).toContain(`process ${pid} (sh) may have been left behind by the agent`);
+    expect(rig.loop('a').all('run.ended')).toMatchObject([{ strays: [{ pid, command: 'sh' }] }]);
   });
 });
 
