@@ -167,6 +167,8 @@ describe('the window of a loop', () => {
     expect(tmux.windows).toEqual(['it']);
     terminal.goesAway();
     await serverEnds();
+    // The command that has closed the window ends after it.
+    await until('the end of ralph attach', () => (rig.left().length === 0 ? true : null));
   });
 
   it('is closed by the next loop, if its own loop has ended and it was left over', async () => {
