@@ -1,11 +1,9 @@
-// Measures the built command and writes docs/performance.md: ratios and medians of one run on one machine.
+// Measures the built command and writes docs/performance.md: medians of one run on one machine, and what they may be.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { checkpoint } from './checkpoint.mjs';
 import { listing } from './listing.mjs';
-import { iterations } from './iterations.mjs';
 import { memoryOverTime, output } from './output.mjs';
 import { repository } from './repository.mjs';
 import { session } from './session.mjs';
@@ -15,54 +13,55 @@ import { streams } from './streams.mjs';
 import { thousandLoops } from './thousand-loops.mjs';
 
 const parts = {
-  iterations,
-  repository,
   startUp,
   listing,
   session,
+  repository,
   output,
   streams,
   memoryOverTime,
   stopping,
-  checkpoint,
   thousandLoops,
 };
 const chosen = process.argv.slice(2);
-const rows = [];
+const lines = [];
 for (const [name, measure] of Object.entries(parts)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
   for (const row of await measure()) {
-    rows.push(row);
-    const { value, text } = judge(row);
-    process.stdout.write(`${value ? 'ok  ' : 'SLOW'} ${row.what}: ${row.ours} (${text})\n`);
+    const { isMet, cells } = judge(row);
+    lines.push(`| ${cells.join(' | ')} |`);
+    process.stdout.write(`${isMet ? 'ok  ' : 'SLOW'} ${cells.join(' | ')}\n`);
   }
 }
 
-function judge({ ratio, value, limit, unit }) {
-  const measured = ratio ?? value;
-  const text =
-    ratio === undefined ? `maximum ${limit} ${unit}` : `ratio ${ratio.toFixed(2)}, maximum ${limit}`;
-  return { value: measured <= limit, text };
+/** A row with a baseline is judged by the ratio of both, any other by its value. */
+function judge({ what, ours, bare, baseline, unit, limit }) {
+  const hasBaseline = bare !== undefined;
+  const measured = hasBaseline ? ours / bare : ours;
+  const measuredIn = hasBaseline ? '×' : unit;
+  const against = hasBaseline ? `${rounded(bare, unit)}, ${baseline}` : '';
+  return {
+    isMet: measured <= limit,
+    cells: [what, rounded(ours, unit), against, rounded(measured, measuredIn), rounded(limit, measuredIn)],
+  };
+}
+
+function rounded(value, unit) {
+  return `${Number(value.toPrecision(3))} ${unit}`.trim();
 }
 
 if (chosen.length === 0) {
   const node = process.version;
   const system = execFileSync('uname', ['-sm'], { encoding: 'utf8' }).trim();
-  const table = rows.map((row) => {
-    const bound = row.ratio === undefined ? `${row.limit} ${row.unit}`.trim() : `${row.limit} ×`;
-    const measured = row.ratio === undefined ? row.ours : `${row.ratio.toFixed(2)} ×`;
-    return `| ${row.what} | ${row.ours} | ${row.against} | ${measured} | ${bound} |`;
-  });
   const page = `# Performance
 
 Written by \`npm run bench\`: medians of one run on ${system} with ${cpus().length} cores and Node ${node}. Ralph and its baseline take turns.
-Times vary between machines and from minute to minute, so compare the ratios. No test asserts a time.
-An iteration creates five files and two folders, the bare loop none. For minutes after thousands of files were deleted nearby, ext4 needs
-30 times as long to create one, and the ratio of the first two rows rises.
+Times vary between machines and from minute to minute, so compare the ratios; their maxima are for Node 20. No test asserts a time.
+What Ralph does for speed, and what was tried and removed, is in [decision 27](decisions/0027-what-speed-is-worth.md).
 
 | what | Ralph | baseline | measured | maximum |
 | --- | --- | --- | --- | --- |
-${table.join('\n')}
+${lines.join('\n')}
 `;
   const path = fileURLToPath(new URL('../docs/performance.md', import.meta.url));
   writeFileSync(path, page);

@@ -10,33 +10,36 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const PROJECT = fileURLToPath(new URL('..', import.meta.url));
 
+/** The baseline of short commands. */
+export const NODE = '`node -e 0`';
+
 /** On a disk, like a workspace, and outside of any repository. */
-const PLACES = [process.env.RALPH_BENCH_FOLDER, '/var/tmp', homedir(), tmpdir(), '/srv', '/opt'];
+const PLACE = process.env.RALPH_BENCH_FOLDER ?? '/var/tmp';
 
 const MAIN = join(PROJECT, 'dist/cli/main.js');
 const FRONT = join(PROJECT, 'plugins/claude-code/hooks/ralph-hook.sh');
 
-const finished = [];
+/** Deleted in the end: the disk would still be busy with it during the next measurement. */
+const roots = [];
 process.once('exit', () => {
-  for (const root of finished) rmSync(root, { recursive: true, force: true });
+  for (const root of roots) rmSync(root, { recursive: true, force: true });
 });
 
-/** A workspace outside of any repository, with its own home and perhaps more variables. */
-export function scratch(variables = {}) {
-  const root = fastFolder();
+/** A workspace outside of any repository, with its own home. */
+export function scratch() {
+  const root = mkdtempSync(join(PLACE, 'ralph-bench-'));
+  roots.push(root);
   const workspace = join(root, 'work');
   mkdirSync(workspace);
   writeFileSync(join(workspace, 'PROMPT.md'), 'do it\n');
   const env = { ...process.env, HOME: root, XDG_STATE_HOME: join(root, 'state') };
   // Node reads a certificate bundle at every start, which would be measured too.
   delete env.NODE_EXTRA_CA_CERTS;
-  Object.assign(env, variables);
   return {
     root,
     workspace,
@@ -56,10 +59,14 @@ export function scratch(variables = {}) {
       const ms = performance.now() - began;
       return { ms, status, stdout: String(stdout), stderr: String(stderr) };
     },
+    /** The duration of `node -e 0`. */
+    bareNode() {
+      return this.time(process.execPath, ['-e', '0']).ms;
+    },
     /** The hook of a session as Claude Code calls it, with an event on stdin. */
-    hook(event, ...words) {
-      const named = event.session_id === undefined ? {} : { CLAUDE_CODE_SESSION_ID: event.session_id };
-      return this.time('/bin/sh', [FRONT, 'claude', ...words], JSON.stringify(event), named);
+    hook(event, word) {
+      const named = { CLAUDE_CODE_SESSION_ID: event.session_id };
+      return this.time('/bin/sh', [FRONT, 'claude', word], JSON.stringify(event), named);
     },
     /** Exit code 1 is a limit that was reached; any other failure would look like a fast run. */
     ralph(...args) {
@@ -83,47 +90,7 @@ export function scratch(variables = {}) {
       rmSync(join(workspace, '.ralph'), { recursive: true, force: true });
       rmSync(join(root, 'state'), { recursive: true, force: true });
     },
-    /** Deletes it after the last measurement: for minutes after many files were deleted, others are slow to create. */
-    done() {
-      finished.push(root);
-    },
   };
-}
-
-/**
- * A new folder in which creating files is as fast as usual. For five minutes after many files were deleted, ext4 checks each
- * of their inodes before it creates a file nearby, which takes 30 times as long; and measurements delete many files.
- */
-function fastFolder() {
-  const places = PLACES.flatMap((place) => (place !== undefined && existsSync(place) ? [place] : []));
-  const tried = [];
-  for (const place of places) {
-    const root = mkdtempSync(join(place, 'ralph-bench-'));
-    const ms = timeToCreateFile(root);
-    tried.push({ root, ms });
-    if (ms < FAST_MS) break;
-  }
-  const [best, ...others] = tried.toSorted((a, b) => a.ms - b.ms);
-  for (const { root } of others) rmSync(root, { recursive: true });
-  if (best.ms >= FAST_MS)
-    process.stderr.write(
-      `bench: creating a file takes ${best.ms.toFixed(2)} ms here (usually less than ${FAST_MS} ms), so iterations look slow\n`,
-    );
-  return best.root;
-}
-
-const FAST_MS = 0.1;
-
-/** In separate folders, like runs: each may be elsewhere on the disk. */
-function timeToCreateFile(folder) {
-  const times = Array.from({ length: 60 }, (_, index) => {
-    const run = join(folder, 'probe', String(index));
-    mkdirSync(run, { recursive: true });
-    const began = performance.now();
-    for (const name of ['a', 'b', 'c']) writeFileSync(join(run, name), '');
-    return (performance.now() - began) / 3;
-  });
-  return times.reduce((sum, time) => sum + time, 0) / times.length;
 }
 
 /** The medians of several measurements that take turns, so that a busy moment affects all of them. */
@@ -131,15 +98,6 @@ export function medians(rounds, measurements) {
   const results = Object.fromEntries(Object.keys(measurements).map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (const [name, measure] of Object.entries(measurements)) results[name].push(measure());
-  }
-  return Object.fromEntries(Object.entries(results).map(([name, values]) => [name, median(values)]));
-}
-
-/** The same for asynchronous measurements. */
-export async function mediansAsync(rounds, measurements) {
-  const results = Object.fromEntries(Object.keys(measurements).map((name) => [name, []]));
-  for (let round = 0; round < rounds; round++) {
-    for (const [name, measure] of Object.entries(measurements)) results[name].push(await measure());
   }
   return Object.fromEntries(Object.entries(results).map(([name, values]) => [name, median(values)]));
 }
@@ -186,13 +144,4 @@ export async function until(look) {
       setTimeout(resolve, 2);
     });
   }
-}
-
-/** Milliseconds from the end of one agent to the start of the next, from a file in which each logged both moments. */
-export function gapsIn(file) {
-  const stamps = readFileSync(file, 'utf8').trim().split('\n').map(Number);
-  const gaps = [];
-  for (let index = 2; index < stamps.length; index += 2)
-    gaps.push((stamps[index] - stamps[index - 1]) * 1000);
-  return gaps;
 }

@@ -6,9 +6,6 @@ import { medians, scratch } from './measure.mjs';
 
 export const SMALL = 30;
 const LARGE = 50_000;
-const COUNT = 60;
-const COMMITS = 20;
-const MORE = 6;
 const FILES_PER_FOLDER = 100;
 /** Answers at once and changes a file. */
 const AGENT = '#!/bin/sh\nread line\necho $$ >folder-0/file-0\necho done\n';
@@ -20,49 +17,44 @@ export function* repository() {
 }
 
 function inSmallRepository() {
+  const count = 60;
   const box = repositoryOf(SMALL);
   const agent = box.program('agent', AGENT);
-  const index = join(box.root, 'bare-index');
-  const bare = box.program(
-    'bare',
+  const index = join(box.root, 'index-of-by-hand');
+  const byHand = box.program(
+    'by-hand',
     `#!/bin/sh
 i=0
 last=$(git rev-parse HEAD)
-while [ $i -lt ${COUNT} ]; do
+while [ $i -lt ${count} ]; do
   cat PROMPT.md | ${agent}
   GIT_INDEX_FILE=${index} git add -A
   tree=$(GIT_INDEX_FILE=${index} git write-tree)
   last=$(git commit-tree "$tree" -p "$last" -m "iteration $i")
-  git update-ref "refs/bare/$$/$i" "$last"
+  git update-ref "refs/by-hand/$$/$i" "$last"
   i=$((i+1))
 done
 `,
   );
   copyFileSync(join(box.workspace, '.git', 'index'), index);
-  const run = (count) => box.run(agent, count);
-  const all = medians(7, {
-    bare: () => box.time(bare, []).ms,
-    ours: () => run(COUNT),
-    short: () => run(1),
-  });
-  box.done();
-  return row(
-    'an iteration in a small repository, with its checkpoint',
-    { ours: (all.ours - all.short) / (COUNT - 1), bare: all.bare / COUNT },
-    'shell loop that makes the same checkpoint',
-    1.3,
-  );
+  return {
+    what: 'an iteration in a small repository, with its checkpoint',
+    ...perIteration(box, { rounds: 7, count, agent, bare: () => box.time(byHand, []).ms / count }),
+    baseline: 'shell loop that makes the same checkpoint',
+    limit: 2,
+  };
 }
 
 /** In a worktree, where Ralph commits without asking the agent for a message. */
 function withCheckAndCommit() {
+  const count = 20;
   const box = repositoryOf(SMALL);
   const agent = box.program('agent', AGENT);
-  const bare = box.program(
-    'bare',
+  const byHand = box.program(
+    'by-hand',
     `#!/bin/sh
 i=0
-while [ $i -lt ${COMMITS} ]; do
+while [ $i -lt ${count} ]; do
   cat PROMPT.md | ${agent}
   sh -c 'test -f folder-0/file-0'
   git add -A
@@ -71,42 +63,37 @@ while [ $i -lt ${COMMITS} ]; do
 done
 `,
   );
-  const args = ['--worktree', '--check', 'test -f folder-0/file-0'];
-  const run = (count) => box.run(agent, count, ...args);
-  const all = medians(7, {
-    bare: () => box.time(bare, []).ms,
-    ours: () => run(COMMITS),
-    short: () => run(1),
-  });
-  box.done();
-  return row(
-    'an iteration with a check and a commit',
-    { ours: (all.ours - all.short) / (COMMITS - 1), bare: all.bare / COMMITS },
-    'shell loop with the check, `git add` and `git commit`',
-    2,
-  );
+  const options = ['--worktree', '--check', 'test -f folder-0/file-0'];
+  return {
+    what: 'an iteration with a check and a commit',
+    ...perIteration(box, { rounds: 7, count, agent, options, bare: () => box.time(byHand, []).ms / count }),
+    baseline: 'shell loop with the check, `git add` and `git commit`',
+    limit: 6,
+  };
 }
 
 function inLargeRepository() {
   const box = repositoryOf(LARGE);
   const changes = Array.from({ length: 10 }, (_, index) => `echo $$ >folder-${index}/file-${index}00\n`);
   const agent = box.program('agent', `#!/bin/sh\nread line\n${changes.join('')}`);
-  const run = (count) => box.run(agent, count);
-  const all = medians(5, {
-    status: () => {
-      box.time(agent, [], 'x\n');
-      return box.time('git', ['status', '--porcelain']).ms;
-    },
-    ours: () => run(MORE),
-    short: () => run(1),
-  });
-  box.done();
-  return row(
-    'an iteration in a repository of 50,000 files, ten of them changed',
-    { ours: (all.ours - all.short) / (MORE - 1), bare: all.status },
-    '`git status`',
-    1.8,
-  );
+  const bare = () => {
+    box.time(agent, [], 'x\n');
+    return box.time('git', ['status', '--porcelain']).ms;
+  };
+  return {
+    what: 'an iteration in a repository of 50,000 files, ten of them changed',
+    ...perIteration(box, { rounds: 5, count: 6, agent, bare }),
+    baseline: '`git status`',
+    limit: 1.8,
+  };
+}
+
+/** The median time of an iteration, without the start and the end of its loop, and that of the baseline. */
+function perIteration(box, { rounds, count, agent, options = [], bare }) {
+  const run = (iterations) =>
+    box.ralph('run', '-q', ...options, '-f', 'PROMPT.md', '-m', String(iterations), '--', agent).ms;
+  const all = medians(rounds, { bare, long: () => run(count), short: () => run(1) });
+  return { ours: (all.long - all.short) / (count - 1), unit: 'ms', bare: all.bare };
 }
 
 /** A workspace with a repository of many files, in folders of a hundred. */
@@ -124,17 +111,5 @@ export function repositoryOf(files) {
   }
   git('add', '--all');
   git('commit', '--quiet', '--message', 'all');
-  const run = (agent, count, ...args) =>
-    box.ralph('run', '-q', ...args, '-f', 'PROMPT.md', '-m', String(count), '--', agent).ms;
-  return { ...box, run };
-}
-
-function row(what, { ours, bare }, against, limit) {
-  return {
-    what,
-    ours: `${ours.toFixed(2)} ms`,
-    against: `${bare.toFixed(2)} ms, ${against}`,
-    ratio: ours / bare,
-    limit,
-  };
+  return box;
 }

@@ -1,60 +1,23 @@
-// The hook that a host program calls after every turn of a session, with a loop in the session and without one.
-import { appendFileSync } from 'node:fs';
+// How long a session waits for the hook that its host program calls after every turn.
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { medians, scratch } from './measure.mjs';
+import { medians, NODE, scratch } from './measure.mjs';
+import { repositoryOf, SMALL } from './repository.mjs';
 
-export function session() {
-  // First: while no session has a loop.
-  const box = scratch();
-  const { asked } = medians(15, { asked: () => box.hook({}, 'stop').ms });
-  const turn = sessionWithLoop(box, 'plain');
-  const all = medians(15, { bare: () => box.time(process.execPath, ['-e', '0']).ms, turn });
-  box.time('git', ['init', '-q']);
-  const recorded = sessionWithLoop(box, 'recorded');
-  const inGit = medians(9, { bare: () => box.time(process.execPath, ['-e', '0']).ms, recorded });
-  box.done();
-  const more = inGit.recorded - inGit.bare - (all.turn - all.bare);
-  return [
-    hookRow(
-      `a Stop hook while the session has a loop, without checks; ${more.toFixed(0)} ms more in a git repository`,
-      all,
-    ),
-    ...withCertificates(),
-    {
-      what: 'a Stop hook while no session has a loop',
-      ours: `${asked.toFixed(1)} ms`,
-      against: '',
-      value: asked,
-      limit: 20,
-      unit: 'ms',
-    },
-  ];
+export function* session() {
+  yield stopHook('outside of a repository', scratch(), 5);
+  yield stopHook('in a small repository', repositoryOf(SMALL), 7);
 }
 
-/** Companies set this variable for all programs; a hook starts without it. */
-function withCertificates() {
-  const { NODE_EXTRA_CA_CERTS } = process.env;
-  if (NODE_EXTRA_CA_CERTS === undefined) return [];
-  const box = scratch({ NODE_EXTRA_CA_CERTS });
-  const turn = sessionWithLoop(box, 'plain');
-  const all = medians(15, { bare: () => box.time(process.execPath, ['-e', '0']).ms, turn });
-  box.done();
-  return [hookRow('the same where NODE_EXTRA_CA_CERTS names all certificates of the system', all)];
-}
-
-function hookRow(what, { turn, bare }) {
-  return {
-    what,
-    ours: `${turn.toFixed(0)} ms`,
-    against: `${bare.toFixed(0)} ms, \`node -e 0\``,
-    ratio: turn / bare,
-    limit: 1.5,
-  };
+function stopHook(place, box, limit) {
+  const { bare, turn } = medians(15, { bare: () => box.bareNode(), turn: sessionWithLoop(box) });
+  const what = `a Stop hook while the session has a loop, ${place}`;
+  return { what, ours: turn, unit: 'ms', bare, baseline: NODE, limit };
 }
 
 /** Starts a loop in a session; returns a function that ends one turn and measures the hook. */
-function sessionWithLoop(box, id) {
-  const event = { session_id: id, transcript_path: join(box.root, `${id}.jsonl`), cwd: box.workspace };
+function sessionWithLoop(box) {
+  const event = { session_id: 'bench', transcript_path: join(box.root, 'bench.jsonl'), cwd: box.workspace };
   const start = {
     ...event,
     hook_event_name: 'UserPromptExpansion',
@@ -66,6 +29,7 @@ function sessionWithLoop(box, id) {
   const turn = () => {
     const text = `still at it: ${++turns}`;
     appendFileSync(event.transcript_path, transcriptOf(text, turns));
+    writeFileSync(join(box.workspace, 'changed'), text);
     const stop = { ...event, hook_event_name: 'Stop', last_assistant_message: text };
     const { ms, stdout, stderr } = box.hook(stop, 'stop');
     // A session that is let go would look like a fast one.

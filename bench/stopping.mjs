@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';
-import { ended, gapsIn, median, scratch, until } from './measure.mjs';
+import { ended, median, scratch, until } from './measure.mjs';
 
 const GRACE = 300;
 
@@ -27,8 +27,6 @@ export async function stopping() {
   );
   box.clear();
   box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', '4', '--kill-grace', `${GRACE}ms`, '--', leaves);
-  const gaps = gapsIn(times);
-  box.done();
   return [
     row('stopping a cooperative agent', cooperativeMs, 20),
     row(
@@ -36,10 +34,10 @@ export async function stopping() {
       stubbornMs,
       GRACE + 50,
     ),
-    { what: 'processes left after that', ours: String(left), against: '', value: left, limit: 0, unit: '' },
+    { what: 'processes left after that', ours: left, unit: '', limit: 0 },
     row(
       `delay by a grandchild that ignores SIGTERM and holds the output open (grace ${GRACE} ms)`,
-      median(gaps),
+      median(gapsIn(times)),
       GRACE + 50,
     ),
   ];
@@ -80,6 +78,15 @@ async function measure(box, ready, agent) {
   return median(values);
 }
 
-function row(what, value, limit) {
-  return { what, ours: `${value.toFixed(0)} ms`, against: '', value, limit, unit: 'ms' };
+/** Milliseconds from the end of one agent to the start of the next, from a file in which each logged both moments. */
+function gapsIn(file) {
+  const stamps = readFileSync(file, 'utf8').trim().split('\n').map(Number);
+  const gaps = [];
+  for (let index = 2; index < stamps.length; index += 2)
+    gaps.push((stamps[index] - stamps[index - 1]) * 1000);
+  return gaps;
+}
+
+function row(what, ours, limit) {
+  return { what, ours, unit: 'ms', limit };
 }

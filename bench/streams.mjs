@@ -2,17 +2,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { medians, peakOf, PROJECT, scratch } from './measure.mjs';
-import { repositoryOf, SMALL } from './repository.mjs';
 
 const FLOOD_BYTES = 500e6;
 const BLOCK_BYTES = 25e6;
-const EVENTS = 200;
-const ITERATIONS = 60;
 
 export async function streams() {
-  const rows = [];
-  for (const name of ['claude', 'codex']) rows.push(...(await flood(name)));
-  return [...rows, manyEvents()];
+  return [...(await flood('claude')), ...(await flood('codex'))];
 }
 
 /** A flood of events, and the peak memory while it is read. */
@@ -36,53 +31,17 @@ async function flood(name) {
   box.clear();
   const peak = await peakOf(box, command);
   box.clear();
-  box.done();
   return [
     {
       what: `500 MB of events of ${name}`,
-      ours: `${(all.ours / 1000).toFixed(2)} s`,
-      against: `${(all.bare / 1000).toFixed(2)} s, a program that parses each line`,
-      ratio: all.ours / all.bare,
+      ours: all.ours / 1000,
+      unit: 's',
+      bare: all.bare / 1000,
+      baseline: 'a program that parses each line',
       limit: 1.7,
     },
-    {
-      what: `peak memory while it reads 500 MB of events of ${name}`,
-      ours: `${peak.toFixed(0)} MB`,
-      against: '',
-      value: peak,
-      limit: 100,
-      unit: 'MB',
-    },
+    { what: `peak memory while it reads 500 MB of events of ${name}`, ours: peak, unit: 'MB', limit: 100 },
   ];
-}
-
-/** An iteration in a small repository whose agent prints many events, compared with the same agent printing one. */
-function manyEvents() {
-  const box = repositoryOf(SMALL);
-  const { head, block, tail } = streamOf('claude', EVENTS * 1750);
-  const middle = block.split('\n', EVENTS - 2).join('\n');
-  writeFileSync(join(box.root, 'many'), `${head}${middle}\n${tail}`);
-  writeFileSync(join(box.root, 'one'), tail);
-  agentIn(box, 'claude', `echo $$ >folder-0/file-0\nexec cat ${box.root}/$EVENTS\n`);
-  const run = (events, count) => {
-    box.env.EVENTS = events;
-    return box.ralph('run', '-q', '-f', 'PROMPT.md', '-m', String(count), '--agent', 'claude').ms;
-  };
-  const all = medians(7, {
-    one: () => run('one', ITERATIONS),
-    many: () => run('many', ITERATIONS),
-    start: () => run('one', 1),
-  });
-  box.done();
-  const one = (all.one - all.start) / (ITERATIONS - 1);
-  const many = (all.many - all.start) / (ITERATIONS - 1);
-  return {
-    what: `an iteration in a small repository, ${EVENTS} events (0.35 MB)`,
-    ours: `${many.toFixed(2)} ms`,
-    against: `${one.toFixed(2)} ms, one event`,
-    ratio: many / one,
-    limit: 1.3,
-  };
 }
 
 /** A program with the name of an agent, first in the path. */
