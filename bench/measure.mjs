@@ -64,9 +64,9 @@ export function scratch() {
       return this.time(process.execPath, ['-e', '0']).ms;
     },
     /** The hook of a session as Claude Code calls it, with an event on stdin. */
-    hook(event, word) {
+    hook(event, ...words) {
       const named = { CLAUDE_CODE_SESSION_ID: event.session_id };
-      return this.time('/bin/sh', [FRONT, 'claude', word], JSON.stringify(event), named);
+      return this.time('/bin/sh', [FRONT, 'claude', ...words], JSON.stringify(event), named);
     },
     /** Exit code 1 is a limit that was reached; any other failure would look like a fast run. */
     ralph(...args) {

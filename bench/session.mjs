@@ -31,7 +31,7 @@ function sessionWithLoop(box) {
     appendFileSync(event.transcript_path, transcriptOf(text, turns));
     writeFileSync(join(box.workspace, 'changed'), text);
     const stop = { ...event, hook_event_name: 'Stop', last_assistant_message: text };
-    const { ms, stdout, stderr } = box.hook(stop, 'stop');
+    const { ms, stdout, stderr } = box.hook(stop);
     // A session that is let go would look like a fast one.
     if (!stdout.includes('"decision":"block"'))
       throw new Error(`the loop does not continue: ${stdout}${stderr}`);
