@@ -32,6 +32,9 @@ const PUBLISH_EVERY_MS = 5000;
 /** How long after its output a CLI may record the usage of it. */
 const RECORD_AFTER_MS = 250;
 
+/** How long what a silent CLI records, for its subagents for example, may stay unnoticed. */
+const RECORD_EVERY_MS = 2000;
+
 /** How long a limit on cost or tokens may be exceeded unnoticed: each answer of the model reports usage. */
 const USAGE_EVERY_MS = 50;
 
@@ -50,8 +53,9 @@ export class RunWatch {
   #publishedAt: number;
   /** Cancels the publication of usage that was reported since. */
   #nextPublication: (() => void) | null = null;
-  /** Cancels the look at what the CLI has recorded since. */
+  /** Cancels the look at what the CLI has recorded since, and when it takes place. */
   #nextRecordLook: (() => void) | null = null;
+  #recordLookAt = Number.POSITIVE_INFINITY;
   #saidAt: number | null = null;
   #isClosed = false;
   #looking: Promise<void> = Promise.resolve();
@@ -112,7 +116,7 @@ export class RunWatch {
     if (this.#reader.isHopeless) this.#resolve('hopeless');
     if (this.#reader.isActive) this.#activity.heard(chunk, now);
     this.#publishWhenDue(news, now);
-    this.#lookAtRecordAfter(now);
+    this.#lookAtRecord(now + RECORD_AFTER_MS);
     return ready(observers);
   }
 
@@ -125,12 +129,16 @@ export class RunWatch {
       this.#nextPublication = this.#driver.ports.clock.at(due, () => this.publish());
   }
 
-  /** What the agent has used is recorded a moment after its output, which may be the last for a while. */
-  #lookAtRecordAfter(now: number): void {
-    if (!this.#reader.hasRecord || this.#nextRecordLook !== null || this.#isClosed) return;
-    this.#nextRecordLook = this.#driver.ports.clock.at(now + RECORD_AFTER_MS, () => {
-      this.#nextRecordLook = null;
+  /** Looks at what the CLI has recorded: a moment after its output, and again and again while it prints nothing. */
+  #lookAtRecord(at: number): void {
+    if (!this.#reader.hasRecord || this.#isClosed || at >= this.#recordLookAt) return;
+    const { clock } = this.#driver.ports;
+    this.#nextRecordLook?.();
+    this.#recordLookAt = at;
+    this.#nextRecordLook = clock.at(at, () => {
+      this.#recordLookAt = Number.POSITIVE_INFINITY;
       this.publish('usage');
+      this.#lookAtRecord(clock.now() + RECORD_EVERY_MS);
     });
   }
 

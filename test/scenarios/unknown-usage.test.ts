@@ -1,6 +1,6 @@
 /** What a loop does, and says, about runs that do not report what they used. */
 import { describe, expect, it } from 'vitest';
-import { openLoadedStage, waitFor, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 const json = (event: object): string => `echo '${JSON.stringify(event)}'`;
 
@@ -46,7 +46,7 @@ describe('a limit', () => {
   });
 
   it('ends a silent run by what claude records of it, and says what was recorded until then', async () => {
-    const stage = openLoadedStage();
+    const stage = openStage();
     stage.installs('claude');
     const session = 'db43316d-170c-4313-9ae5-fa40bf1e43bd';
     const entry = (id: number) => {
@@ -60,14 +60,19 @@ describe('a limit', () => {
       [
         `mkdir -p "$CLAUDE_CONFIG_DIR/projects/p"; echo '${entry(1)}' >"${file}"`,
         json({ type: 'system', subtype: 'init', session_id: session }),
+        waitFor(),
         `echo '${entry(2)}' >>"${file}"; echo '${entry(2)}' >>"${file}"`,
         `printf %s '${entry(3)}' >>"${file}"`,
-        waitFor(),
+        waitFor('never'),
       ].join('\n'),
     );
     const home = `CLAUDE_CONFIG_DIR=${stage.path('home-of-claude')}`;
     const words = ['run', 'work', '--name', 'it', '--agent', 'claude', '--env', home];
-    const { code, stderr } = await stage.ralph(...words, '--max-tokens', '2000').ended;
+    const ralph = stage.ralph(...words, '--max-tokens', '2000');
+    // The first message is noticed, and claude prints nothing more.
+    await stage.waitForEvents('run.output');
+    stage.release();
+    const { code, stderr } = await ralph.ended;
     expect(code).toBe(1);
     expect(stderr).toContain('token limit reached: 2000 of 2000\n');
     expect(stderr).toMatch(
