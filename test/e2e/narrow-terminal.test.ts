@@ -1,12 +1,14 @@
 /**
- * Tables on a terminal of 80 columns and 24 lines.
+ * Tables and the status line on a terminal of 80 columns and 24 lines.
  *
  * @module-tag tmux
  */
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import { Terminals } from '../rig/cli/terminal.ts';
+import { AgentRig, finishes, says } from './agent-rig.ts';
 
 let terminals: Terminals;
 let rig: Rig;
@@ -79,4 +81,23 @@ it('ralph ls and ralph status cut the reason', async () => {
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     expect(lines[1]).toMatch(/^a-loop-with-a-rather-long-name .*…$/);
   }
+});
+
+it('the status line of a run shows the iteration, and what is used of a cost limit', async () => {
+  mkdirSync(join(rig.folder, 'bin'));
+  const agents = new AgentRig(rig);
+  agents.installs('claude');
+  const words = ['run', 'task', '--name', 'it', '--agent', 'claude', '-m', '1', '--max-cost', '5'];
+  const terminal = terminals.open([process.execPath, rig.command, ...words], {
+    cwd: rig.workspace,
+    env: { ...rig.env, ...agents.env, TERM: 'screen' },
+    size: [80, 24],
+  });
+  const turn = await rig.nextTurn();
+  // $25 per million.
+  await turn.prints(says('Not yet.\n', 'm1', { input_tokens: 0, output_tokens: 50_000 }));
+  await terminal.shows('it: iteration 1/1 · ');
+  await terminal.shows(' · $1.25 of $5.00 · last activity ');
+  await finishes(turn);
+  expect((await terminal.ends()).code).toBe(0);
 });
