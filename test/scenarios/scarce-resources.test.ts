@@ -1,4 +1,5 @@
-/** What the machine refuses: file descriptors, writable folders. */
+/** What the machine refuses, or has only little of: file descriptors, writable folders, space for logs. */
+import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openLoadedStage, type Stage } from './stage.ts';
 
@@ -36,6 +37,25 @@ describe('a loop', () => {
     expect(stdout).toBe('run 2\n');
     expect(errors(stderr)).toHaveLength(1);
     expect(stderr).toContain('read-only file system');
+  });
+
+  it('empties the oldest log of its checks when they take too much together, in the state and on the desk', async () => {
+    const stage = openLoadedStage();
+    await stage.run('-p', 'work', '-m', '2', '--check', 'head -c 2000000 /dev/zero; echo');
+    const logOf = (id: string): string => {
+      const [name = ''] = readdirSync(stage.file(`runs/${id}/checks`));
+      return `runs/${id}/checks/${name}`;
+    };
+    // A file with a hole takes no space, and no time.
+    truncateSync(stage.file(logOf('0001')), 1100 * 2 ** 20);
+    await stage.ralph('resume', 'it', '-m', '3').ended;
+    const emptied =
+      /^\[emptied by ralph: the logs of the checks of this loop took more than 1 GB; this one had 1\.1 GB\]\n$/;
+    for (const file of [stage.file(logOf('0001')), stage.path(`.ralph/loops/it/${logOf('0001')}`)])
+      expect(readFileSync(file, 'utf8')).toMatch(emptied);
+    expect(['0002', '0003'].map((id) => statSync(stage.file(logOf(id))).size)).toEqual([
+      2_000_001, 2_000_001,
+    ]);
   });
 });
 
