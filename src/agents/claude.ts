@@ -111,7 +111,8 @@ function byModel(usage: Json): Usage {
   const parts = models.map(([model, used]): ModelUsage => {
     const counts = record(used);
     return {
-      model,
+      // `claude-opus-5[1m]` has a larger context; messages and prices have the name without it.
+      model: model.replace(/\[\w+\]$/, ''),
       tokens: {
         input: count(counts['inputTokens']),
         output: count(counts['outputTokens']),

@@ -130,6 +130,51 @@ describe('the usage of a claude run without a result', () => {
     expect(tokensOf(stream)).toEqual(ALL);
   });
 
+  describe('after a result that is not the last one', () => {
+    const tasks = JSON.stringify({
+      type: 'system',
+      subtype: 'background_tasks_changed',
+      tasks: [{ id: 'b1' }],
+    });
+    const model_usage_since_last_result = {
+      'claude-opus-5-5[1m]': { inputTokens: 1, outputTokens: 50, costUSD: 0.25 },
+    };
+    const held = [
+      stream[0] ?? '',
+      tasks,
+      message('a', 1).trimEnd(),
+      JSON.stringify({ type: 'result', subtype: 'success', result: 'x', model_usage_since_last_result }),
+    ];
+
+    it('is that of the result alone if nothing more is used', () => {
+      put(FILE, message('a', 50));
+      const reader = reads(open(), held);
+      const known = { tokens: { input: 1, output: 50 }, cost: { usd: 0.25, source: 'reported' } };
+      expect(reader.snapshot(false)).toMatchObject(known);
+      reader.end();
+      expect(reader.snapshot(true)).toMatchObject(known);
+    });
+
+    it('grows by what the stream says', () => {
+      const reader = reads(open(), [...held, message('b', 7).trimEnd()]);
+      reader.end();
+      expect(reader.snapshot(true).tokens).toMatchObject({ input: 2, output: 57 });
+    });
+
+    it('grows by what is recorded, and counts nothing twice', () => {
+      put(FILE, message('a', 50));
+      const reader = reads(open(), held);
+      put(FILE, message('a', 50) + message('b', 400));
+      expect(reader.snapshot(false).tokens).toMatchObject({ input: 2, output: 450 });
+      reads(reader, [message('b', 1).trimEnd()]);
+      reader.end();
+      expect(reader.snapshot(true)).toMatchObject({
+        tokens: { input: 2, output: 450 },
+        cost: { source: 'estimated' },
+      });
+    });
+  });
+
   it.each(['../../x', `${SESSION}\n`, '', '*', `x/../${SESSION}`])(
     'is not looked for as session %j',
     (id) => {

@@ -183,8 +183,9 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
           return toolResults(event);
         case 'result': {
           const events = result(event);
-          heldResult = backgroundTasks === 0 || events === null ? [] : events;
-          return heldResult.length === 0 ? events : heldResult.flatMap(asProgress);
+          const isHeld = backgroundTasks > 0 && events !== null;
+          heldResult = isHeld ? events.map(withoutUsage) : [];
+          return isHeld ? events.flatMap(asProgress) : events;
         }
         case 'rate_limit_event':
           return rateLimit(record(event['rate_limit_info']));
@@ -198,7 +199,12 @@ export function messageProtocol(dialect: Dialect, { startedAt }: RunFacts): Prot
   };
 }
 
-/** A result that may not be the last one; its usage counts already. */
+/** A result whose usage counts already: when it becomes the last one, more may have been used since. */
+function withoutUsage(event: AgentEvent): AgentEvent {
+  return event.type === 'result' ? { ...event, usage: null } : event;
+}
+
+/** A result that may not be the last one. */
 function asProgress(event: AgentEvent): readonly AgentEvent[] {
   return event.type === 'result'
     ? [

@@ -334,8 +334,8 @@ class Reader implements RunReader {
   #addUsage({ type, usage, session }: Extract<AgentEvent, { type: 'progress' | 'result' }>): void {
     this.#session = session ?? this.#session;
     if (usage === null) return;
-    const isTotal = type === 'result' || usage.costUsd !== null;
-    if (this.#usage.add(usage, this.#earlier(usage), isTotal) && this.#news === 'later') this.#news = 'soon';
+    const hasMore = this.#usage.add(usage, this.#earlier(usage), type === 'result');
+    if (hasMore && this.#news === 'later') this.#news = 'soon';
   }
 
   /** The part of a usage that belongs to earlier runs of its session. */

@@ -2,7 +2,7 @@
  * What a run has used so far, and its price.
  *
  * 1. The last usage in the stream counts. A usage without a cost, or without a model that has a price, leaves the last cost as it is.
- * 2. Before the stream reports totals, what the CLI has recorded elsewhere counts as well, of each kind of tokens the greater number: an
+ * 2. Before the stream ends with totals, what the CLI has recorded elsewhere counts as well, of each kind of tokens the greater number: an
  *    agent can write into the record, and cannot make the sum smaller.
  * 3. Output that only the text suggests counts while nothing is recorded, and the snapshot says that it is estimated.
  * 4. To look up a price takes longer than to parse a message, so a price is looked up only when it is asked for.
@@ -121,15 +121,22 @@ function withEstimate({ tokens, estimatedOutput = 0 }: ModelUsage): Tokens {
   return estimatedOutput === 0 ? tokens : { ...tokens, output: tokens.output + estimatedOutput };
 }
 
-/** Of what the stream and a record say about the same run, the greater, without estimates. */
+/** Of what the stream and a record say about the same run, the greater, without estimates; a cost that is reported for as much stays. */
 function greatest(usage: Usage, other: Usage | null): Usage {
-  if (other === null) return usage;
+  // What earlier runs have used cannot be told apart in a part of the numbers.
+  if (other === null || other.isWholeSession !== usage.isWholeSession) return usage;
   const models = new Set([...usage.parts, ...other.parts].map(({ model }) => model));
   const parts = [...models].map((model) => ({
     model,
     tokens: greatestTokens(tokensOf(usage, model), tokensOf(other, model)),
   }));
-  return { ...usage, parts, costUsd: null };
+  const all = sumOf(parts);
+  const reported = [usage, other].find((one) => one.costUsd !== null && sumOf(one.parts) === all);
+  return { ...usage, parts, costUsd: reported?.costUsd ?? null };
+}
+
+function sumOf(parts: Usage['parts']): number {
+  return parts.reduce((sum, { tokens }) => sum + totalTokens(tokens), 0);
 }
 
 function tokensOf({ parts }: Usage, model: string | null): Tokens {
