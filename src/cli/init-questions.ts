@@ -65,7 +65,7 @@ export interface Chosen {
 /** The settings file, with its keys in the order of document 001. */
 export function settingsOf({ schema }: Pick<Surroundings, 'schema'>, { scm, ...chosen }: Chosen): Settings {
   return {
-    $schema: schema,
+    ...(schema === null ? {} : { $schema: schema }),
     maxIterations: chosen.maxIterations,
     completionResponse: chosen.completionResponse,
     outputTruncateChars: 5000,

@@ -113,7 +113,8 @@ async function printExistingSettings(
 
 async function finish(workspace: string, settings: Settings, preset: PresetName | null): Promise<void> {
   const { $schema, ...rest } = settings;
-  const written = preset === null ? settings : { $schema, preset, ...rest };
+  const schema = $schema === undefined ? {} : { $schema };
+  const written = preset === null ? settings : { ...schema, preset, ...rest };
   const { backup } = writeSettings(workspace, inNamesOf(preset ?? (await localPreset(workspace)), written));
   trustWritten(workspace, written);
   print(`\nSettings written to ${SETTINGS_FILE}\n`);

@@ -26,12 +26,14 @@ it('finds installed agents without running them, and checks', () => {
   expect([found.has('codex'), found.has('gemini'), found.has('called')]).toEqual([true, false, false]);
 });
 
-it('refers to the schema of the installed package, here or above, or else to the published one', () => {
+it('refers to the schema of the installed package, here or above, and to none of another package of its name', () => {
   const inner = join(folder, 'packages', 'one');
   mkdirSync(inner, { recursive: true });
-  const schema = (workspace: string): string => lookAround(workspace, {}).schema;
-  expect(schema(inner)).toBe('https://unpkg.com/ralph-loop/settings.schema.json');
-  mkdirSync(join(folder, 'node_modules', 'ralph-loop'), { recursive: true });
+  const schema = (workspace: string): string | null => lookAround(workspace, {}).schema;
+  const installed = join(folder, 'node_modules', 'ralph-loop');
+  mkdirSync(installed, { recursive: true });
+  expect(schema(inner)).toBeNull();
+  writeFileSync(join(installed, 'settings.schema.json'), '{}');
   expect(schema(folder)).toBe('../node_modules/ralph-loop/settings.schema.json');
   expect(schema(inner)).toBe('../../../node_modules/ralph-loop/settings.schema.json');
 });

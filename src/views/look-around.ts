@@ -10,8 +10,8 @@ export interface Surroundings {
   /** The commands of the supported agents that are installed, preferred ones first. */
   readonly agents: readonly string[];
   readonly checks: readonly SuggestedCheck[];
-  /** The path or URL of the settings schema, relative to the settings file. */
-  readonly schema: string;
+  /** The path of the settings schema, relative to the settings file; null if the package is not in `node_modules`. */
+  readonly schema: string | null;
   /** Whether a program of this name is installed. */
   has(program: string): boolean;
 }
@@ -42,13 +42,11 @@ function repositoryAt(workspace: string): Repository {
   };
 }
 
-/** The schema of the installed version, or else of the newest one. */
-function schemaFor(workspace: string): string {
+/** The schema of the installed version. There is no URL for others: the package of this name on npm is somebody else's. */
+function schemaFor(workspace: string): string | null {
   for (let folder = workspace; ; folder = dirname(folder)) {
-    const installed = join(folder, 'node_modules', 'ralph-loop');
-    if (existsSync(installed)) return join(relative(join(workspace, '.ralph'), installed), SCHEMA);
-    if (folder === dirname(folder)) return `https://unpkg.com/ralph-loop/${SCHEMA}`;
+    const installed = join(folder, 'node_modules', 'ralph-loop', 'settings.schema.json');
+    if (existsSync(installed)) return relative(join(workspace, '.ralph'), installed);
+    if (folder === dirname(folder)) return null;
   }
 }
-
-const SCHEMA = 'settings.schema.json';

@@ -42,7 +42,6 @@ file; \`ralph config\` shows the values in effect, each with the file and line, 
 
 \`\`\`json
 {
-  "$schema": "https://unpkg.com/ralph-loop/settings.schema.json",
   "maxIterations": 20,
   "maxCost": 5,
   "agent": { "command": "claude", "model": "opus" },

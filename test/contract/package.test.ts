@@ -89,11 +89,12 @@ describe('the exports', () => {
   });
 });
 
-it('no text tells people to install a package of this name from npm, where it is not ours', () => {
+it('no text tells people to take a package of this name from npm, where it is not ours', () => {
   const tracked = execFileSync('git', ['ls-files', 'README.md', 'docs', 'src', 'plugins', 'examples'], {
     encoding: 'utf8',
   });
-  const advice = /\b(?:npm (?:i|install)\b[^\n]*|npx )\bralph-loop\b/;
+  const advice =
+    /\b(?:(?:npm|pnpm|yarn|bun) (?:i|install|add|exec|x|dlx)\b[^\n]*|(?:npx|bunx|pnpx) [^\n]*|(?:unpkg\.com|jsdelivr\.net|npmjs\.com)\/[^\n]*)\bralph-loop\b/;
   expect(tracked.split('\n').filter((file) => file !== '' && advice.test(text(file)))).toEqual([]);
 });
 

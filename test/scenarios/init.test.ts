@@ -79,7 +79,6 @@ describe('ralph init', { tags: ['tmux'] }, () => {
     expect(terminal.screen).toContain(WRITTEN);
     expect(terminal.screen).toContain('└  Done.');
     const written = {
-      $schema: 'https://unpkg.com/ralph-loop/settings.schema.json',
       preset: 'ralph-cli',
       maximumIterations: 10,
       completionResponse: 'DONE',
@@ -361,7 +360,6 @@ describe('ralph init --yes', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(WRITTEN);
     expect(settings(stage)).toEqual({
-      $schema: 'https://unpkg.com/ralph-loop/settings.schema.json',
       maxIterations: 10,
       completionResponse: 'DONE',
       outputTruncateChars: 5000,
