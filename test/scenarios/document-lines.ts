@@ -1,5 +1,5 @@
 /** The stage for the example lines of the documents: `ralph` on the PATH, an alias for it, and the programs that the lines call. */
-import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Ralph } from './ralph.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -17,8 +17,8 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   'notify-send': 'printf "%s\\n" "$*" >>"$FAKE_PLAN/notified"',
   // Ends at the end of the file.
   tail: 'cat "$2"',
-  // Ends after the first time. Its shell knows no aliases.
-  watch: 'exec sh -c "$3"',
+  // Ends after the first time. Its shell knows no aliases, so it alone finds the link.
+  watch: 'PATH="$(dirname "$0")/links:$PATH" exec sh -c "$3"',
   vim: `sed 's/"max_iterations": [0-9]*/"max_iterations": 2/' "$1" >"$1.new" && mv "$1.new" "$1"`,
   pytest: 'test -e fixed',
   ruff: 'true',
@@ -32,7 +32,9 @@ export function openLines(alias: string): Lines {
   const stage = openStage({ branch: 'main' });
   stage.identifies();
   const folder = dirname(stage.installs('claude'));
-  for (const name of ['ralph', alias]) symlinkSync(stage.main, join(folder, name));
+  symlinkSync(stage.main, join(folder, 'ralph'));
+  mkdirSync(join(folder, 'links'));
+  symlinkSync(stage.main, join(folder, 'links', alias));
   for (const [name, script] of Object.entries(PROGRAMS)) {
     writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(folder, name), 0o755);
