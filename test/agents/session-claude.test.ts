@@ -17,6 +17,8 @@ import { CHECK, CLAIM, FIX } from './whole-loop.ts';
 const PLUGIN = fileURLToPath(new URL('../../plugins/claude-code', import.meta.url));
 const SESSION = '11111111-2222-4333-8444-555555555555';
 const OTHER = '99999999-2222-4333-8444-555555555555';
+/** A turn that lasts until the file `go` exists. */
+const WAITS = runs('until [ -e go ]; do sleep 0.1; done');
 
 /** Claude Code in a throwaway home and repository, with a scripted model. */
 class Session {
@@ -163,13 +165,45 @@ it('stops at the limit', async () => {
   expect(session.loops).toEqual([]);
 });
 
+it('S5.1 ends as stuck after as many identical answers as `maxRepeats` says, but not if a tool was called between them', async () => {
+  const same = says('I am working on it.');
+  const session = await Session.open([same, runs('true'), same, same, same]);
+  session.stage.settings({ maxRepeats: 2 });
+  const { stdout } = await session.says('/ralph "Work on"');
+  expect(stdout).toMatch(/ended after 4 iterations.*: stuck: the same answer 2 times in a row/);
+  expect(session.asked).toHaveLength(5);
+  expect(session.loops).toEqual([]);
+});
+
+it('is told that `ralph set` has changed its limit and that `ralph rm` has removed it', async () => {
+  const waitsForEnd = runs('until [ -e end ]; do sleep 0.1; done');
+  const session = await Session.open([WAITS, says('one'), waitsForEnd, says('two')]);
+  const claude = session.starts('/ralph "Work on"');
+  await expect.poll(() => session.asked.length, { timeout: 30_000 }).toBe(1);
+  await session.stage.ralph('set', 'work-on-1', 'max-iterations=3').ended;
+  session.stage.write('go', '');
+  await claude.until('Ralph loop: iteration 2 of 3', 'stdout');
+  await expect.poll(() => session.asked.length, { timeout: 30_000 }).toBe(3);
+  await session.stage.ralph('rm', 'work-on-1').ended;
+  session.stage.write('end', '');
+  const { stdout } = await claude.ended;
+  expect(stdout).toMatch(/Ralph loop work-on-1\S* was removed; this session has no loop any more/);
+  expect(session.loops).toEqual([]);
+});
+
+it('is ended by `ralph stop` while a check runs, which ends too', async () => {
+  const session = await Session.open([says(CLAIM)]);
+  const check = 'touch checking; until [ -e go ]; do sleep 0.1; done';
+  const claude = session.starts(`/ralph "Work on" --check "${check}"`);
+  await expect.poll(() => existsSync(session.stage.path('checking')), { timeout: 30_000 }).toBe(true);
+  await session.stage.ralph('stop', 'work-on-1').ended;
+  const { stdout } = await claude.ended;
+  expect(stdout).toMatch(/ended after 1 iteration.*: cancelled by a person/);
+  expect([session.asked.length, session.loops]).toEqual([1, []]);
+});
+
 it('is cancelled in the middle of a turn, by a command that Claude Code runs only after the turn', async () => {
-  const session = await Session.open([
-    says('one'),
-    runs('until [ -e go ]; do sleep 0.1; done'),
-    says('two'),
-    says('three'),
-  ]);
+  const session = await Session.open([says('one'), WAITS, says('two'), says('three')]);
   const claude = session.talks();
   claude.says('/ralph "Work on"');
   await expect.poll(() => session.asked.length, { timeout: 30_000 }).toBe(2);

@@ -162,6 +162,41 @@ it('stops at the limit', async () => {
   expect(session.loops).toEqual([]);
 });
 
+it('S5.1 ends as stuck after as many identical answers as `maxRepeats` says, but not if a tool was called between them', async () => {
+  const same = says('I am working on it.');
+  const session = await Session.open([same, runs('true'), same, same, same]);
+  session.stage.settings({ maxRepeats: 2 });
+  await session.says('$ralph "Work on"');
+  expect(session.state).toMatchObject({ outcome: { type: 'stuck', unchanged: 2 }, current_iteration: 4 });
+  expect([session.asked.length, session.loops]).toEqual([5, []]);
+});
+
+it('has the limit of `ralph set` in its next prompt, and ends after `ralph rm`', async () => {
+  const waits = (file: string): Turn => runs(`until [ -e ${file} ]; do sleep 0.1; done`);
+  const session = await Session.open([waits('go'), says('one'), waits('end'), says('two')]);
+  const codex = session.starts('$ralph "Work on"');
+  await expect.poll(() => session.asked.length, LONG).toBe(1);
+  await session.stage.ralph('set', 'work-on-1', 'max-iterations=3').ended;
+  session.stage.write('go', '');
+  await expect.poll(() => session.asked.length, LONG).toBe(3);
+  await session.stage.ralph('rm', 'work-on-1').ended;
+  session.stage.write('end', '');
+  expect((await codex.ended).code).toBe(0);
+  expect(session.askedWith('[RALPH LOOP - ITERATION 2/3]')).toEqual([false, false, true, true]);
+  expect(session.loops).toEqual([]);
+});
+
+it('is ended by `ralph stop` while a check runs, which ends too', async () => {
+  const session = await Session.open([says(CLAIM)]);
+  const check = 'touch checking; until [ -e go ]; do sleep 0.1; done';
+  const codex = session.starts(`$ralph "Work on" --check "${check}"`);
+  await expect.poll(() => existsSync(session.stage.path('checking')), LONG).toBe(true);
+  await session.stage.ralph('stop', 'work-on-1').ended;
+  await codex.ended;
+  expect(session.state).toMatchObject({ outcome: { type: 'stopped' }, current_iteration: 1 });
+  expect([session.asked.length, session.loops]).toEqual([1, []]);
+});
+
 it('rejects a promise while a check fails, with the output of the check in the next prompt', async () => {
   const session = await Session.open([says(CLAIM), runs(FIX), says(CLAIM)]);
   session.stage.write('check.sh', CHECK);

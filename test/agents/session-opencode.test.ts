@@ -53,6 +53,40 @@ describe('a loop in a session of the real opencode', () => {
     expect(asked(server)).toBe(4);
   });
 
+  it('S5.1 ends as stuck after as many identical answers as `maxRepeats` says, but not if a tool was called between them', async () => {
+    const same = says('I am working on it.');
+    const server = await serveOpencode([same, runs('true'), same, same, same]);
+    server.arena.stage.settings({ maxRepeats: 2 });
+    const session = await server.createSession();
+    server.command(session, 'ralph', '"Fix it"');
+    await expect
+      .poll(async () => (await server.notes(session)).join(), LONG)
+      .toMatch(/ended after 4 iterations.*: stuck: the same answer 2 times in a row/);
+    expect(asked(server)).toBe(5);
+    await noLoopIsLeft(server);
+  });
+
+  it('is told that `ralph set` has changed its limit and that `ralph rm` has removed it', async () => {
+    const waitsForEnd = runs('until test -e end; do sleep 0.1; done');
+    const server = await serveOpencode([WAITS, says('one'), waitsForEnd, says('two')]);
+    const { stage } = server.arena;
+    const session = await server.createSession();
+    server.command(session, 'ralph', '"Fix it"');
+    await expect.poll(() => asked(server), LONG).toBe(1);
+    await stage.ralph('set', 'fix-it-1', 'max-iterations=3').ended;
+    stage.write('go', '');
+    await expect.poll(() => asked(server), LONG).toBe(3);
+    expect(await server.iterations(session)).toEqual(['2/3']);
+    await stage.ralph('rm', 'fix-it-1').ended;
+    stage.write('end', '');
+    await expect
+      .poll(() => server.notes(session), LONG)
+      .toEqual([
+        expect.stringMatching(/^Ralph loop fix-it-1\S* was removed; this session has no loop any more$/),
+      ]);
+    await noLoopIsLeft(server);
+  });
+
   it('S5.27 S5.45 is cancelled in the middle of a turn', async () => {
     const server = await serveOpencode([says('one'), WAITS, says('two'), says('three')]);
     const session = await server.createSession();
