@@ -1,6 +1,6 @@
 /** Loops inside a session of the real Claude Code, with the plugin of this repository. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
@@ -10,6 +10,7 @@ import { openStage, type JournalEvent, type Stage } from '../scenarios/stage.ts'
 import { install } from './install.ts';
 import { at } from './json.ts';
 import { mentions, startModel, type Asked, type Model } from './model-server.ts';
+import { withoutRalph } from './path.ts';
 import { REAL_AGENTS } from './real-agent.ts';
 import { calls, fails, hangs, isLimited, runs, says, USAGE, type Turn } from './script.ts';
 import { CHECK, CLAIM, FIX } from './whole-loop.ts';
@@ -58,6 +59,10 @@ class Session {
 
   says(prompt: string, options: Options = {}): Promise<Ended> {
     return this.starts(prompt, options).ended;
+  }
+
+  get path(): string {
+    return this.#env['PATH'] ?? '';
   }
 
   /** The questions to the model. */
@@ -115,7 +120,10 @@ class Talk {
   }
 }
 
-function argvOf(prompt: readonly string[], { id = SESSION, resume = false }: Options): readonly string[] {
+function argvOf(
+  prompt: readonly string[],
+  { id = SESSION, resume = false, plugin = PLUGIN }: Options,
+): readonly string[] {
   const session = resume ? ['--resume', id] : ['--session-id', id];
   const output = ['--output-format', 'stream-json', '--verbose', '--dangerously-skip-permissions'];
   const { model } = REAL_AGENTS.claude;
@@ -128,7 +136,7 @@ function argvOf(prompt: readonly string[], { id = SESSION, resume = false }: Opt
     ...session,
     ...output,
     '--plugin-dir',
-    PLUGIN,
+    plugin,
     '--model',
     model,
   ];
@@ -137,6 +145,7 @@ function argvOf(prompt: readonly string[], { id = SESSION, resume = false }: Opt
 interface Options {
   readonly id?: string;
   readonly resume?: boolean;
+  readonly plugin?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -238,6 +247,21 @@ it('survives a restart of Claude Code', async () => {
   expect(stdout).toContain('Ralph loop: iteration 3 of 100');
   expect(stdout).toMatch(/ended after 3 iterations.*done/);
   expect(session.loops).toEqual([]);
+});
+
+it('says that Ralph is missing, and the loop stays', async () => {
+  const session = await Session.open([says('one'), hangs(), says('I am back.')]);
+  const claude = session.starts('/ralph "Work on"');
+  await expect.poll(() => session.asked.length, { timeout: 30_000 }).toBe(2);
+  claude.signal('SIGKILL');
+  await claude.ended;
+  // Away from its package, the plugin calls the `ralph` of the PATH.
+  const plugin = session.stage.path('plugin');
+  cpSync(PLUGIN, plugin, { recursive: true });
+  const env = { PATH: withoutRalph(session.path) };
+  const { stdout } = await session.says('go on', { resume: true, plugin, env });
+  expect(stdout).toContain('Ralph loop: not continued: the command ralph is not on the PATH.');
+  expect([session.asked.length, session.loops]).toEqual([3, [SESSION]]);
 });
 
 it('never touches a second session in the same folder', async () => {

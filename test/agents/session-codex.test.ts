@@ -1,6 +1,14 @@
 /** Loops inside a session of the real Codex, with the plugin of this repository, installed by Codex itself. */
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
@@ -10,6 +18,7 @@ import { started, type Ended, type Ralph } from '../scenarios/ralph.ts';
 import { openStage, waitFor, type Stage } from '../scenarios/stage.ts';
 import { install } from './install.ts';
 import { mentions, startModel, type Asked, type Model } from './model-server.ts';
+import { withoutRalph } from './path.ts';
 import { REAL_AGENTS } from './real-agent.ts';
 import { hangs, isLimited, runs, says, USAGE, type Turn } from './script.ts';
 import { CHECK, CLAIM, FIX } from './whole-loop.ts';
@@ -50,7 +59,7 @@ class Session {
     const env = {
       ...stage.env,
       ...agent.prepare({ home, url: model.url }),
-      PATH: [ours, bin, stage.env['PATH']].join(delimiter),
+      PATH: [ours, bin, withoutRalph(stage.env['PATH'])].join(delimiter),
       TMPDIR: temporary,
     };
     const session = new Session(stage, model, env);
@@ -172,15 +181,17 @@ it('S5.1 ends as stuck after as many identical answers as `maxRepeats` says, but
 });
 
 it('has the limit of `ralph set` in its next prompt, and ends after `ralph rm`', async () => {
-  const waits = (file: string): Turn => runs(`until [ -e ${file} ]; do sleep 0.1; done`);
-  const session = await Session.open([waits('go'), says('one'), waits('end'), says('two')]);
+  const waits = (name: string): Turn => runs(`: > "$FAKE_PLAN/${name}-begun"; ${waitFor(name)}`);
+  const session = await Session.open([waits('one'), says('one'), waits('two'), says('two')]);
+  const { stage } = session;
+  const begins = (name: string): Promise<unknown> => stage.waitForFile(join(stage.plan, `${name}-begun`));
   const codex = session.starts('$ralph "Work on"');
-  await expect.poll(() => session.asked.length, LONG).toBe(1);
-  await session.stage.ralph('set', 'work-on-1', 'max-iterations=3').ended;
-  session.stage.write('go', '');
-  await expect.poll(() => session.asked.length, LONG).toBe(3);
-  await session.stage.ralph('rm', 'work-on-1').ended;
-  session.stage.write('end', '');
+  await begins('one');
+  await stage.ralph('set', 'work-on-1', 'max-iterations=3').ended;
+  stage.release('one');
+  await begins('two');
+  await stage.ralph('rm', 'work-on-1').ended;
+  stage.release('two');
   expect((await codex.ended).code).toBe(0);
   expect(session.askedWith('[RALPH LOOP - ITERATION 2/3]')).toEqual([false, false, true, true]);
   expect(session.loops).toEqual([]);
@@ -344,5 +355,19 @@ it('mentions the loop of another session at the start of a session', { tags: ['t
   await shows('ralph stop work-on-1');
   await shows('Welcome.');
   expect(session.loops).toEqual([session.id]);
+  await ends();
+});
+
+it('says that Ralph is missing, and the loop stays', { tags: ['tmux'] }, async () => {
+  const session = await Session.open([runs(`: > "$FAKE_PLAN/begun"; ${waitFor()}`), says('one')]);
+  const { stage } = session;
+  const { pane, shows, types, ends } = await openTerminal(session);
+  await types(' /ralph "Work on" --max-iterations=5');
+  await until('the tool', () => (stage.hasPlanFile('begun') ? true : null), { seen: pane });
+  rmSync(join(dirname(stage.agent), 'ralph'));
+  stage.release();
+  await shows('Ralph loop: not continued: the command ralph is not on the PATH.');
+  expect(session.askedWith('RALPH LOOP - ITERATION')).not.toContain(true);
+  expect(session.loops).toHaveLength(1);
   await ends();
 });
