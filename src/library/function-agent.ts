@@ -110,8 +110,8 @@ function failed(failure: unknown): Performed {
   return {
     events: [{ type: 'result', ok: false, steps: 0, error, kind, isAttempt }],
     stderr: `${stack ?? error}\n`,
-    // Errors of Node.js have the exit code of a command in `code`.
-    code: field(thrown, 'exitCode') ?? field(thrown, 'code') ?? 1,
+    // Errors of Node.js have the exit code of a command in `code`, and those of `execFileSync` in `status`.
+    code: field(thrown, 'exitCode') ?? field(thrown, 'code') ?? field(thrown, 'status') ?? 1,
   };
 }
 

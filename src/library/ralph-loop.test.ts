@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -212,11 +213,14 @@ describe('run', () => {
     await expect(fatal.loop.run()).rejects.toBe(missing);
     const waiting = openTask(() => Promise.reject(Object.assign(new Error('wait'), { exitCode: 42 })));
     await waiting.loop.run();
+    const command = openTask(() => execFileSync('sh', ['-c', 'exit 42']));
+    await command.loop.run();
     const marked = openTask(({ env }) =>
       writeFileSync(join(env['TASK_FOLDER'] ?? '', 'WAIT_WITHOUT_RESTART'), ''),
     );
     await marked.loop.run();
-    expect([fatal, waiting, marked].map(({ attempts }) => attempts)).toEqual([[0], [0], [0]]);
+    const all = [fatal, waiting, command, marked];
+    expect(all.map(({ attempts }) => attempts)).toEqual([[0], [0], [0], [0]]);
   });
 
   it.each<[string, object]>([
@@ -225,6 +229,7 @@ describe('run', () => {
     ['the code EACCES', { code: 'EACCES' }],
     ['exit code 126', { exitCode: 126 }],
     ['exit code 127 of a command', { code: 127 }],
+    ['exit code 127 of execFileSync', { status: 127 }],
     ['a fatal cause', { cause: Object.assign(new Error('spawn x'), { code: 'ENOENT' }) }],
   ])('S1.44 S1.45 ends on an error with %s, and throws it', async (_, fields) => {
     const error = Object.assign(new Error('cannot go on\nin two lines'), fields);

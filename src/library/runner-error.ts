@@ -7,7 +7,11 @@ export function fatalKind(error: unknown, depth: number = 0): ErrorKind | undefi
   if (typeof error !== 'object' || error === null || depth > MAX_DEPTH) return undefined;
   const field = (name: string): unknown => Reflect.get(error, name);
   if (field('fatal') === true || error instanceof UserError) return 'invalid-configuration';
-  return KINDS.get(field('code')) ?? KINDS.get(field('exitCode')) ?? fatalKind(field('cause'), depth + 1);
+  for (const name of ['code', 'exitCode', 'status']) {
+    const kind = KINDS.get(field(name));
+    if (kind !== undefined) return kind;
+  }
+  return fatalKind(field('cause'), depth + 1);
 }
 
 /** Codes of system errors, and exit codes of shells. */
