@@ -47,7 +47,7 @@ const serverEnds = () =>
   });
 
 describe('the window of a loop', () => {
-  it('S4.4 S4.47 S4.63 S4.71 S4.82 S4.91 S4.94 S4.95 shows the loop, can be attached to and left, and is gone after a kill (T118)', async () => {
+  it('S4.4 S4.47 S4.63 S4.71 S4.81 S4.82 S4.91 S4.94 S4.95 shows the loop, can be attached to and left, and is gone after a kill (T118)', async () => {
     const own = join(tmpdir(), `own-${tmux.socket}`);
     spawnSync('tmux', ['-S', own, '-f', '/dev/null', 'new-session', '-d', '-s', 'agent', 'sleep 60']);
     const ofUser = () => spawnSync('tmux', ['-S', own, 'list-windows', '-a'], { encoding: 'utf8' }).stdout;

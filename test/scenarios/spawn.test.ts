@@ -108,7 +108,7 @@ describe('spawn', () => {
     expect((await stage.ralph('kill', '--all', '--cwd', 'elsewhere').ended).stdout).toBe('killed it-2\n');
   });
 
-  it('S4.1 S4.68 S4.69 S4.78 --wait shows the loop and exits as it does (T125)', async () => {
+  it('S4.1 S4.68 S4.69 S4.78 S4.89 --wait shows the loop and exits as it does (T125)', async () => {
     const stage = openLoadedStage();
     stage.write('PROMPT.md', 'first');
     stage.plans(1, 'printf second > PROMPT.md');

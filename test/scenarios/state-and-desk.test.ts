@@ -56,7 +56,7 @@ describe('the state of a loop', () => {
     );
   });
 
-  it('survives git clean -fdx, a removed .ralph and another branch, and the desk is made again', async () => {
+  it('S4.101 survives git clean -fdx, a removed .ralph and another branch, and the desk is made again', async () => {
     const stage = openLoadedStage();
     stage.plans(1, `echo first; git clean -fdxq; ${waitFor()}`);
     stage.plans(2, 'echo second; rm -rf .ralph; git checkout -q -b other');

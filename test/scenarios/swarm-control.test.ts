@@ -109,7 +109,7 @@ describe('a swarm loop', () => {
     expect(stdout + stderr).not.toContain('reattached');
   });
 
-  it('S4.64 S4.66 has a status in the documented lines, with exit code 0 if it runs, 1 if not, 2 if unknown (T121)', async () => {
+  it('S4.64 S4.66 S4.92 has a status in the documented lines, with exit code 0 if it runs, 1 if not, 2 if unknown (T121)', async () => {
     const stage = openLoadedStage();
     stage.plans(2, waitFor());
     const ralph = stage.starts(...swarm, '-m', '2', '--done-pattern', 'never');
