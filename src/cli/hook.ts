@@ -9,10 +9,9 @@ import { claudeHook } from '../session/claude.ts';
 import { codexHook } from '../session/codex.ts';
 import { leaveSteps } from '../session/drive-turn.ts';
 import { takeStep } from '../session/step.ts';
-import { offerLock } from '../store/lock.ts';
 import { UserError } from '../user-error.ts';
 import { explainError, explanationOf } from './errors.ts';
-import { isPrinted, print } from './print.ts';
+import { print } from './print.ts';
 
 /** Translates what a host program says; null prints nothing. */
 type Translation = (
@@ -36,7 +35,6 @@ export async function hookCommand(program: string): Promise<number> {
       throw new UserError(`ralph hook ${program} is not supported by this version`);
     const interrupted = onSignal();
     setCertificatesAgain(process.env);
-    useLockOfFront(process.env);
     const answer = await translate(parsed(await stdin(program), program), process.env, printLine);
     // The session has not waited for the answer.
     if (interrupted() !== null) return interrupted() ?? 0;
@@ -47,14 +45,6 @@ export async function hookCommand(program: string): Promise<number> {
     explainError(error);
     return 1;
   }
-}
-
-/**
- * Ends this process after its hook, unless a part of the answer still waits for its reader. A step has ended everything that it
- * started, and Node.js takes some time to find that out and to give its memory back piece by piece.
- */
-export function leaveAtOnce(code: number): void {
-  if (isPrinted()) process.exit(code);
 }
 
 /** Not `printJson`, which may change texts for the runner of a CI job. */
@@ -68,14 +58,6 @@ function setCertificatesAgain(env: NodeJS.ProcessEnv): void {
   if (file === undefined) return;
   env['NODE_EXTRA_CA_CERTS'] = file;
   delete env['RALPH_EXTRA_CA_CERTS'];
-}
-
-/** The front of the hooks takes the lock of the session's loop before Node.js starts, which is faster than starting `flock` from here. */
-function useLockOfFront(env: NodeJS.ProcessEnv): void {
-  const descriptor = env['RALPH_HOOK_LOCK'];
-  if (descriptor === undefined) return;
-  delete env['RALPH_HOOK_LOCK'];
-  if (/^\d$/.test(descriptor)) offerLock(Number(descriptor));
 }
 
 /** A signal ends the check that runs, which would outlive this process. The result is the exit code after a signal. */

@@ -40,20 +40,12 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const [command, name] = args;
   // A session waits for its hook after every turn.
-  if (command === 'hook' && name !== undefined && HOOKS.has(name) && (args.length === 2 || isStop(args))) {
-    const { hookCommand, leaveAtOnce } = await import('./hook.ts');
-    const code = await hookCommand(name);
-    // A test that loads this file lives on.
-    if (process.mainModule?.filename === import.meta.filename) leaveAtOnce(code);
-    return code;
+  if (command === 'hook' && name !== undefined && HOOKS.has(name) && args.length === 2) {
+    const { hookCommand } = await import('./hook.ts');
+    return hookCommand(name);
   }
   const { runProgram } = await import('./program.ts');
   return runProgram(args);
-}
-
-/** `hook claude stop`, as the front of the hooks calls it. */
-function isStop(args: readonly string[]): boolean {
-  return args[0] === 'hook' && args.length === 3 && args[2] === 'stop';
 }
 
 const HOOKS: ReadonlySet<string> = new Set(['claude', 'codex', 'step']);

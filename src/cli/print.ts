@@ -37,20 +37,12 @@ function write(descriptor: 1 | 2, text: string): boolean {
       const code = error instanceof Error && 'code' in error ? error.code : null;
       // On a full pipe the stream waits; a reader that is gone misses nothing.
       if (code === 'EAGAIN') {
-        hasRest = true;
         (descriptor === 1 ? process.stdout : process.stderr).write(rest);
       } else if (descriptor === 1 && !READER_IS_GONE.has(code)) throw cannotPrint(error);
       return code === 'EAGAIN';
     }
   }
   return true;
-}
-
-let hasRest = false;
-
-/** Whether everything that was printed has left this process. */
-export function isPrinted(): boolean {
-  return !hasRest;
 }
 
 function shownOn(descriptor: 1 | 2, text: string): string {

@@ -228,7 +228,7 @@ describe('the hooks', () => {
     await install(parts(claude), false);
     const command = join(RALPH, 'plugins/claude-code/hooks/ralph-hook.sh');
     expect(JSON.parse(read(SETTINGS))).toMatchObject({
-      hooks: { Stop: [{ hooks: [{ type: 'command', command, args: ['claude', 'stop'] }] }] },
+      hooks: { Stop: [{ hooks: [{ type: 'command', command, args: ['claude'] }] }] },
     });
     expect(read(SETTINGS)).not.toContain('CLAUDE_PLUGIN_ROOT');
   });

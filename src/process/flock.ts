@@ -9,7 +9,6 @@
  * 4. A wait for a lock is a wait in the kernel: it costs nothing, and locks are given in the order in which they were asked for.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, openSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { turn } from './turns.ts';
 
@@ -46,33 +45,6 @@ export function flockNow(descriptor: number): boolean | null {
   if (error !== undefined && 'code' in error && error.code === 'ENOENT') return null;
   if (error !== undefined) throw error;
   return meaningOf(status);
-}
-
-/**
- * Whether the kernel says that this open file has an exclusive lock, and that no process started from here inherits it. False
- * where the kernel does not say.
- */
-export function hasFlock(descriptor: number): boolean {
-  try {
-    const facts = factsOf(`/proc/self/fdinfo/${descriptor}`);
-    const flags = Number.parseInt(/^flags:\s+([0-7]+)$/m.exec(facts)?.[1] ?? '0', 8);
-    return (flags & CLOSE_ON_EXEC) !== 0 && /^lock:.*\sFLOCK\s+ADVISORY\s+WRITE\s/m.test(facts);
-  } catch {
-    return false;
-  }
-}
-
-const CLOSE_ON_EXEC = 0o2000000;
-
-/** `readFileSync` allocates much for a file whose size is unknown. */
-function factsOf(path: string): string {
-  const file = openSync(path, 'r');
-  try {
-    const facts = Buffer.alloc(1000);
-    return facts.toString('latin1', 0, readSync(file, facts));
-  } finally {
-    closeSync(file);
-  }
 }
 
 interface Wanted {

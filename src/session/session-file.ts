@@ -8,7 +8,7 @@
  * 4. The folder of a session is there only while it has a state, so an empty folder of sessions means that no session has a
  *    loop.
  */
-import { rmSync, symlinkSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { below } from '../files/below.ts';
 import { codeOf, foundAt, namesIn, PRIVATE_FILE, PRIVATE_FOLDER, readRegular } from '../files/files.ts';
@@ -106,15 +106,6 @@ export function writeState(
   } catch (error) {
     log.error(`[ralph-loop] Failed to write state: ${errorText(error)}`);
     return false;
-  }
-}
-
-/** Lets the front of the hooks, which cannot read the state, find the lock of the session's loop. Without it the front takes none. */
-export function linkLock(session: string, lock: string, stateDir?: string): void {
-  try {
-    symlinkSync(lock, join(folderOf(session, stateDir), 'lock'));
-  } catch {
-    // The step takes the lock itself.
   }
 }
 

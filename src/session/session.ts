@@ -31,7 +31,6 @@ import {
   clearState,
   damagedState,
   isSessionId,
-  linkLock,
   readState,
   sessionsFolder,
   writeState,
@@ -127,7 +126,6 @@ export async function startSession(request: SessionRequest): Promise<StartedSess
     await endLoop(loop.spec.id, session);
     throw unwritableState(stateDir);
   }
-  linkLock(session, loop.folder.lock, stateDir);
   return {
     state,
     prompt: turns.prompt,

@@ -1,13 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { flockNow } from '../process/flock.ts';
-import { offerLock, takeLock } from './lock.ts';
+import { takeLock } from './lock.ts';
 import { thisProcess } from './lock-owner.ts';
 
 const FIXTURE = fileURLToPath(new URL('../../test/fixtures/takes-lock.mjs', import.meta.url));
@@ -131,39 +130,6 @@ describe('the lock of a loop', () => {
     expect([first.taken, second.taken]).toEqual([true, false]);
     if (first.taken) first.release();
   });
-
-  it('is not what another descriptor has that was offered for it', { tags: ['flock'] }, async () => {
-    const other = join(folder, 'other');
-    const [unlocked, elsewhere] = [openSync(other, 'a'), openSync(other, 'a')];
-    // One file is not locked and the other is not this lock, so Ralph uses neither, and other processes can lock both.
-    offerLock(unlocked);
-    const mine = await takeLock(path, me);
-    expect(mine.taken).toBe(true);
-    expect(await contend().line()).toBe(`refused ${process.pid}`);
-    expect(flockNow(elsewhere)).toBe(true);
-    offerLock(elsewhere);
-    expect((await takeLock(path, me)).taken).toBe(false);
-    expect(flockNow(unlocked)).toBe(true);
-    closeSync(unlocked);
-    if (mine.taken) mine.release();
-  });
-
-  it.runIf(process.platform === 'linux')(
-    'is used if it was offered, and released like any other',
-    { tags: ['flock'] },
-    async () => {
-      const taken = await takeLock(path, me);
-      if (taken.taken) taken.release();
-      const descriptor = openSync(path, 'r+');
-      expect(flockNow(descriptor)).toBe(true);
-      offerLock(descriptor);
-      const mine = await takeLock(path, me);
-      expect(mine.taken).toBe(true);
-      expect(await contend().line()).toBe(`refused ${process.pid}`);
-      if (mine.taken) mine.release();
-      expect(await contend().line()).toBe('taken');
-    },
-  );
 
   it('can be taken again after its file was removed', { tags: ['flock'] }, async () => {
     const old = await takeLock(path, me);

@@ -5,7 +5,6 @@
  *    the agent does not inherit the descriptor. The kernel frees it with the last thread, a moment after the process is
  *    seen to have ended, so a lock of an owner that has ended is waited for.
  * 2. Only a lock on the file that is at the path now counts; a lock on a file that was removed does not.
- * 3. A lock that was taken for this process before it started counts only if the kernel says that it has it.
  */
 import { hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
@@ -13,7 +12,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import { flock, flockNow, hasFlock } from '../process/flock.ts';
+import { flock, flockNow } from '../process/flock.ts';
 import { livingOwner, readOwner, type LockOwner } from './lock-owner.ts';
 
 /** Takes the lock, or returns the process that has it. */
@@ -22,8 +21,6 @@ export async function takeLock(
   owner: LockOwner,
   open: () => number = () => openState(path),
 ): Promise<LockResult> {
-  const given = takeOffered(path);
-  if (given !== null) return held(given, owner);
   const giveUpAt = performance.now() + DYING_MS;
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- repeats only if the file was removed, or its owner has ended, meanwhile
@@ -55,7 +52,7 @@ async function tryLock(path: string, owner: LockOwner, open: () => number): Prom
 }
 
 /** A lock that this process has, with its name in the file. */
-function held(descriptor: number, owner: LockOwner, release: () => void = () => {}): LockResult {
+function held(descriptor: number, owner: LockOwner, release: () => void): LockResult {
   show(descriptor, owner);
   return {
     taken: true,
@@ -71,25 +68,6 @@ function held(descriptor: number, owner: LockOwner, release: () => void = () => 
 export type LockResult =
   | { readonly taken: true; readonly release: () => void }
   | { readonly taken: false; readonly owner: LockOwner | null };
-
-/** Offers a descriptor that this process was started with, whose file is locked: it is used for the first lock, if it is that one. */
-export function offerLock(descriptor: number): void {
-  offered = descriptor;
-}
-
-let offered: number | null = null;
-
-/** The offered descriptor if it has the lock at the path. If it is another lock, or not known to be held, it is closed. */
-function takeOffered(path: string): number | null {
-  const descriptor = offered;
-  offered = null;
-  if (descriptor === null) return null;
-  const [isHeld, isOurs] = [hasFlock(descriptor), isAt(descriptor, path)];
-  if (isHeld && isOurs) return descriptor;
-  // A lock that the kernel does not show would still refuse ours. Any other descriptor is not the one that was meant.
-  if (isHeld || isOurs) closeSync(descriptor);
-  return null;
-}
 
 /** Locks an open file; returns how to release it, or null if another process has the lock. */
 async function lock(descriptor: number, path: string): Promise<(() => void) | null> {

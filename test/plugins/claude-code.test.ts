@@ -141,7 +141,7 @@ describe('the script before ralph hook', () => {
     (program) => {
       session('home/.local/state/ralph', 's1');
       const input = (id: string): string => `{"session_id":"${id}","prompt":"$(touch pwned)"}\n`;
-      for (const mode of ['stop', 'prompt', 'begin', '']) {
+      for (const mode of ['prompt', 'begin', '']) {
         expect(run([program, mode], [], {}, input('s2'))).toEqual(NOTHING);
         const { status, stdout } = run([program, mode], [], {}, input('s1'));
         expect([status, JSON.parse(stdout)]).toEqual([
@@ -154,13 +154,11 @@ describe('the script before ralph hook', () => {
       }
       // What npm links is a script of Node.js.
       const ralph = put('linked/ralph', '#!/usr/bin/env no-such-node\n');
-      expect(run([program, 'stop'], [], { PATH: dirname(ralph) }, input('s1')).stdout).toContain(
+      expect(run([program], [], { PATH: dirname(ralph) }, input('s1')).stdout).toContain(
         'the command node is not on the PATH',
       );
       put('package/dist/cli/main.js', '');
-      expect(run([program, 'stop'], [], {}, input('s1')).stdout).toContain(
-        'the command node is not on the PATH',
-      );
+      expect(run([program], [], {}, input('s1')).stdout).toContain('the command node is not on the PATH');
     },
   );
 

@@ -2,7 +2,6 @@
 # The front of `ralph hook`, for the hooks of host programs:
 #
 #   ralph-hook.sh PROGRAM         does nothing while no session, or a session other than this one, has a loop
-#   ralph-hook.sh PROGRAM stop    the same at the end of a turn, for which it takes the lock of the session's loop
 #   ralph-hook.sh PROGRAM start   always asks Ralph: the hook of a command such as /ralph
 #   ralph-hook.sh PROGRAM prompt  the same for a message that begins with /ralph, and like the first for others
 #   ralph-hook.sh PROGRAM begin   asks Ralph if any session has a loop: the hook of a session that starts
@@ -10,8 +9,6 @@
 # 1. Without a loop it uses only builtins of the shell: it runs after every turn of every session.
 # 2. It passes stdin on as it is. Where it compares stdin, no text of a person becomes part of a command.
 # 3. It exits with 0, whatever is missing, and says so if the session has a loop.
-# 4. It takes a lock only for the session that the host program names. Ralph uses it only if the kernel says that it is held, and takes
-#    it itself otherwise.
 
 program=${1:-claude}
 mode=${2:-}
@@ -54,19 +51,6 @@ if [ "$mode" != start ]; then
   [ -n "$found" ] || exit 0
 fi
 
-# Starting flock from Node.js takes several times as long.
-lock() {
-  case ${CLAUDE_CODE_SESSION_ID:-} in
-    '' | .* | *[!A-Za-z0-9._-]*) return ;;
-  esac
-  link=$sessions/$CLAUDE_CODE_SESSION_ID/lock
-  { [ -f "$link" ] && [ -r /proc/self/fdinfo/0 ] && command exec 9<>"$link"; } 2>/dev/null || return
-  if flock -n 9 2>/dev/null; then
-    export RALPH_HOOK_LOCK=9
-  else
-    exec 9>&-
-  fi
-}
 # Node.js reads these certificates whenever it starts, for longer than the hook runs. Ralph sets the variable again for checks.
 if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then
   export RALPH_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS"
@@ -86,12 +70,6 @@ case $0 in
 esac
 main=$here/../../../dist/cli/main.js
 if [ -f "$main" ] && command -v node >/dev/null 2>&1; then
-  if [ "$program $mode" = 'claude stop' ]; then
-    # Not for another version of Ralph, which may not know what it is passed.
-    lock
-    # Without threads that collect garbage and optimize code, for which there is no time.
-    exec node --v8-pool-size=0 "$main" hook "$program" stop
-  fi
   ask node "$main" hook "$program"
 fi
 found=
