@@ -5,9 +5,7 @@
 import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { build } from 'rolldown';
-import { together, withImports } from './groups.mjs';
-import { LATE_IN_HOOK, withLateModules } from './late-modules.mjs';
-import { asOneFile } from './one-file.mjs';
+import { together } from './groups.mjs';
 import { withPlainExports } from './plain-exports.mjs';
 import { PRICES, withPriceTable } from './price-table.mjs';
 
@@ -43,40 +41,36 @@ await build({
   platform: 'node',
   output: { dir: 'dist/cli', format: 'cjs', minify: true },
 });
-// Few texts in a table need the widths of characters.
 await build({
-  input: { 'string-width': 'fast-string-width' },
+  input: { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
   platform: 'node',
-  output: { dir: 'dist/cli', format: 'cjs', exports: 'named', minify: true },
-});
-// What a session calls after every turn: one file of its own, with nothing in it that other commands need, and one for what few turns
-// need. A file that several commands share takes twice as long to load.
-const isInHook = withImports(['src/cli/hook.ts'], LATE_IN_HOOK);
-const isLate = withImports(LATE_IN_HOOK);
-const hook = await buildCommand(
-  { hook: 'src/cli/hook.ts', late: 'late' },
-  'hook-[name].js',
-  [
-    { name: 'step', test: (id) => isInHook(id) || id.includes(PRICES), priority: 1 },
-    { name: 'late', test: isLate },
+  resolve: WITH_MODULES,
+  plugins: [
+    withPlainExports(),
+    withoutUnusedMcp(),
+    withPriceTable('../agents'),
+    withSharedParser(),
+    withLazyBuiltins(),
+    withLazyYaml(),
   ],
-  [withLateModules(LATE_IN_HOOK, isInHook, 'late')],
-);
-asOneFile('late', 'hook-late', asOneFile('hook', 'hook-step', hook));
-// What is loaded together is one file, which loads faster than several: the parser, what controls a loop, what shows one, what
-// creates one, and what drives one.
-await buildCommand(
-  { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
-  '[name].js',
-  together([
-    ['parser', 'src/cli/program.ts'],
-    ['control', 'src/cli/from-inside.ts', 'src/cli/control.ts', 'src/store/deliver.ts'],
-    ['show', ...['wait', 'status', 'ls', 'logs', 'story', 'bus', 'set'].map((name) => `src/cli/${name}.ts`)],
-    ['create', 'src/cli/run.ts'],
-    ['drive', 'src/cli/drive.ts', 'src/owner/owner.ts', 'src/cli/resume.ts'],
-  ]),
-  [withPlainExports()],
-);
+  output: {
+    dir: 'dist/cli',
+    format: 'cjs',
+    chunkFileNames: '[name].js',
+    codeSplitting: {
+      groups: together({
+        parser: ['src/cli/program.ts'],
+        control: ['from-inside', 'control', 'status', 'ls'].map((name) => `src/cli/${name}.ts`),
+        show: ['wait', 'logs', 'story', 'bus', 'set'].map((name) => `src/cli/${name}.ts`),
+        run: ['run', 'drive', 'resume'].map((name) => `src/cli/${name}.ts`),
+        hook: ['src/cli/hook.ts'],
+      }),
+    },
+    minify: true,
+    // Not in the package; for `node --enable-source-maps` in a checkout.
+    sourcemap: true,
+  },
+});
 writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
 // npm makes it executable once, when it links or installs it; a later build must not take that away.
 chmodSync('dist/cli/main.js', 0o755);
@@ -110,39 +104,6 @@ await build({
   },
 });
 
-/** Bundles a part of the command; returns the names of its files. */
-async function buildCommand(input, chunkFileNames, groups, plugins = []) {
-  const { output } = await build({
-    input,
-    platform: 'node',
-    resolve: WITH_MODULES,
-    // Some modules are loaded late in one bundle and early in the other.
-    checks: { ineffectiveDynamicImport: false },
-    plugins: [
-      ...plugins,
-      withoutChildProcess(),
-      withoutUnusedMcp(),
-      withPriceTable('../agents'),
-      withSharedParser(),
-      withOwnBundle(),
-      withLazyBuiltins(),
-      withLazyYaml(),
-      withLazyWidths(),
-      withoutImport(),
-    ],
-    output: {
-      dir: 'dist/cli',
-      format: 'cjs',
-      chunkFileNames,
-      codeSplitting: { groups },
-      minify: true,
-      // Not in the package; for `node --enable-source-maps` in a checkout.
-      sourcemap: true,
-    },
-  });
-  return output.filter(({ type }) => type === 'chunk').map(({ fileName }) => fileName);
-}
-
 /** Replaces a file of the library by one that contains the packages that it imports. */
 async function bundleAlone(file, folder, licences) {
   await build({
@@ -152,16 +113,6 @@ async function bundleAlone(file, folder, licences) {
     output: { dir: folder, format: 'esm', minify: true },
   });
   for (const licence of licences) copyLicence(licence, folder);
-}
-
-/** commander imports node:child_process for commands that are separate programs; Ralph has none, and loading it is slow. */
-function withoutChildProcess() {
-  return {
-    name: 'without-child-process',
-    resolveId: (id, importer) =>
-      id === 'node:child_process' && importer?.includes('/commander/') ? '\0no-child-process' : null,
-    load: (id) => (id === '\0no-child-process' ? 'module.exports = {};' : null),
-  };
 }
 
 /**
@@ -197,29 +148,6 @@ function withSharedParser() {
   };
 }
 
-/** The hooks of host programs are a bundle of their own. */
-function withOwnBundle() {
-  return {
-    name: 'with-own-bundles',
-    resolveId: (id, importer) => {
-      return id === './hook.ts' && importer?.includes('/src/cli/')
-        ? { id: './hook-step.js', external: 'absolute' }
-        : null;
-    },
-  };
-}
-
-/** Other bundles of the command, and Node.js, are no modules. */
-function withoutImport() {
-  return {
-    name: 'without-import',
-    renderChunk: (code) => ({
-      code: code.replaceAll(/\bimport\((["'`](?:node:|\.\/)[^"'`]+["'`])\)/g, 'Promise.resolve(require($1))'),
-      map: null,
-    }),
-  };
-}
-
 /** Loads these modules of Node.js with the first call of one of their functions: they take longer than most commands run. */
 function withLazyBuiltins() {
   const names = {
@@ -230,7 +158,7 @@ function withLazyBuiltins() {
   };
   return {
     name: 'with-lazy-builtins',
-    resolveId: (id, importer) => (id in names && importer?.includes('/src/') ? `\0lazy-${id}` : null),
+    resolveId: (id) => (id in names ? `\0lazy-${id}` : null),
     load: (id) => {
       const builtin = id.replace('\0lazy-', '');
       return builtin in names && builtin !== id
@@ -253,21 +181,6 @@ function withLazyYaml() {
     load: (id) =>
       id === '\0lazy-yaml'
         ? lazily("require('./yaml-parser.js')", ['parseYamlHeader', 'parseYaml', 'toYaml'])
-        : null,
-  };
-}
-
-/** Loads the widths of characters, a file of its own, with the first text that is not plain. */
-function withLazyWidths() {
-  return {
-    name: 'with-lazy-widths',
-    resolveId: (id) => {
-      if (id === './string-width.js') return { id, external: 'absolute' };
-      return id === 'fast-string-width' ? '\0lazy-widths' : null;
-    },
-    load: (id) =>
-      id === '\0lazy-widths'
-        ? "export default (...args) => require('./string-width.js').default(...args);"
         : null,
   };
 }

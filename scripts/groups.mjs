@@ -2,18 +2,26 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** Groups of source files with everything that they import statically and that is in no group before. */
-export function together(groups) {
-  return groups.map(([name, ...files], index) => ({
+/**
+ * Groups source files by the parts of the command that need them: each part loads what it needs, in few files, and nothing else. A part
+ * is a list of files with everything that they import statically.
+ */
+export function together(parts) {
+  const needed = new Map();
+  for (const [part, files] of Object.entries(parts))
+    for (const file of withImports(files)) needed.set(file, [...(needed.get(file) ?? []), part]);
+  const names = new Map([...needed].map(([file, by]) => [file, by.join('-')]));
+  return [...new Set(names.values())].map((name) => ({
     name,
-    test: withImports(files),
-    priority: groups.length - index,
+    test: (id) => names.get(id) === name,
+    // What a file imports is needed by at least as many parts. The bundler puts it into the same group unless it is in another already.
+    priority: name.split('-').length,
   }));
 }
 
-/** Matches the given source files and everything that they import statically, without the late modules. */
-export function withImports(files, late = []) {
-  const found = new Set(late);
+/** The given source files and everything that they import statically. */
+function withImports(files) {
+  const found = new Set();
   const add = (file) => {
     if (found.has(file)) return;
     found.add(file);
@@ -23,5 +31,5 @@ export function withImports(files, late = []) {
     for (const [, path] of imports) add(resolve(dirname(file), path));
   };
   for (const file of files) add(resolve(file));
-  return (id) => found.has(id) && !late.includes(id);
+  return found;
 }

@@ -17,7 +17,8 @@ import { parseTags, parseVariables } from '../config/values.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 import { requireConsent } from './consent.ts';
-import type { drive } from './drive.ts';
+import { detailLine } from './console.ts';
+import { drive } from './drive.ts';
 import { viewOf, type RunOptions, type ViewOptions } from './options.ts';
 import { warn } from './print.ts';
 import { reportFrom, viewBeside } from './report.ts';
@@ -77,7 +78,7 @@ export async function begin(work: Work): Promise<number> {
   const env = { ...startersEnvironment(process.env), ...given };
   const view = viewBeside(report, viewOf(options, settings));
   await requireConsent(read, workspace, options);
-  if (options.verbose === true) await printSettings(files, settings, env, view);
+  if (options.verbose === true) printSettings(files, settings, env, view);
   const choice = withSettings(
     {
       agent: flags.agent?.name ?? null,
@@ -131,12 +132,10 @@ export async function begin(work: Work): Promise<number> {
   if (inside !== null && parent === null) refuseUnrelated(inside);
   // The clean-up after the agent's run would end a loop that this process drives.
   if (inside === null && !isDetached) {
-    const loading = loadMeanwhile();
     const loop = await createLoop(request);
-    const driveLoop = await loading;
     if (work.opening !== undefined && options.quiet !== true)
       warn(`${stampIf(view)}${work.opening(policy, settings)}\n`);
-    return driveLoop(loop, view, ended);
+    return drive(loop, view, ended);
   }
   const { followInBackground, leaveInBackground } = await import('./background.ts');
   const loop = await createLoop({ ...request, parent, place: 'background' });
@@ -144,23 +143,13 @@ export async function begin(work: Work): Promise<number> {
   return isDetached ? leaveInBackground(loop, view) : followInBackground(loop, view, { ended });
 }
 
-/** Loads what drives a loop while the loop is created: that waits for other programs. */
-async function loadMeanwhile(): Promise<typeof drive> {
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-  const [driver] = await Promise.all([import('./drive.ts'), import('../owner/owner.ts')]);
-  return driver.drive;
-}
-
 /** Prints the settings files that were read, and the merged settings. */
-async function printSettings(
+function printSettings(
   files: SettingsFiles,
   settings: Settings,
   env: Readonly<Record<string, string>>,
   view: ViewOptions,
-): Promise<void> {
-  const { detailLine } = await import('./console.ts');
+): void {
   const loaded = [
     ...(files.shared === null ? [] : [SETTINGS_FILE]),
     ...(files.local === null ? [] : [LOCAL_SETTINGS_FILE]),

@@ -33,7 +33,7 @@ import { forgetDeadCreations } from './dead-creations.ts';
 import type { AgentProgram } from './agent-host.ts';
 import { refusePlan, rememberPlan } from './loop-plan.ts';
 import { moveStaleMarkers } from './markers.ts';
-import type { OwnedLoop } from './owner.ts';
+import { OwnedLoop } from './owner.ts';
 import { withRealPaths } from './prompt-source.ts';
 import { refuseEmptyPrompt } from './refuse-empty-prompt.ts';
 import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
@@ -190,9 +190,7 @@ async function writeLoop(
     : await recordStart({ spec, folder, env, policy, hasRun: false, isNew: true, say: request.say });
   notes.push(...(recorded?.notes ?? []));
 
-  // What drives a loop is not needed for one that is refused.
-  const owner = await import('./owner.ts');
-  const loop = new owner.OwnedLoop({ spec, folder, env, notes, release, perform, turns, post });
+  const loop = new OwnedLoop({ spec, folder, env, notes, release, perform, turns, post });
   // Without a record of the start there is no point in trying after every iteration.
   const hasRecord = recorded === null || recorded.isRecorded;
   loop.create(hasRecord ? policy : { ...policy, checkpoint: false }, recorded?.start ?? null);
