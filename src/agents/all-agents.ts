@@ -9,9 +9,14 @@ import { opencode } from './opencode.ts';
 import { qwen } from './qwen.ts';
 import { scripted } from './scripted.ts';
 
-/** A function, so that a hook of a session, which needs only one of them, can load them late. */
-export function allAgents(): readonly Agent[] {
-  return AGENTS;
-}
-
-const AGENTS: readonly Agent[] = [claude, codex, opencode, gemini, qwen, copilot, amp, custom, scripted];
+export const ALL_AGENTS: readonly Agent[] = [
+  claude,
+  codex,
+  opencode,
+  gemini,
+  qwen,
+  copilot,
+  amp,
+  custom,
+  scripted,
+];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agentFor, agentNamed } from './agents.ts';
-import { allAgents } from './all-agents.ts';
+import { ALL_AGENTS } from './all-agents.ts';
 import { commandLine, decidesPermissions, flagsFrom, promptWay, type Called } from './call.ts';
 import { remedyFor } from './remedies.ts';
 import { readTrouble } from './trouble.ts';
@@ -158,7 +158,7 @@ describe('the setup of an agent', () => {
   });
 
   it('passes the prompt as the spec says, or as the agent prefers, or on stdin', () => {
-    for (const agent of allAgents()) expect(promptWay(agent, spec(agent.name), 10)).toBe('stdin');
+    for (const agent of ALL_AGENTS) expect(promptWay(agent, spec(agent.name), 10)).toBe('stdin');
     expect(promptWay(agentNamed('claude'), spec('claude', { promptVia: 'argument' }), 10)).toBe('argument');
     // Linux allows 128 KiB for one argument.
     const claude = spec('claude', { promptVia: 'argument' });

@@ -4,7 +4,6 @@
  * 1. A hook of Claude Code or Codex never exits with 2: there that means "go on", whatever went wrong.
  * 2. Only the answer is on stdout, as one line of JSON. `step` answers with its errors too, for the plugin to show.
  */
-import { fstatSync, readSync } from 'node:fs';
 import { claudeHook } from '../session/claude.ts';
 import { codexHook } from '../session/codex.ts';
 import { leaveSteps } from '../session/drive-turn.ts';
@@ -20,7 +19,7 @@ type Translation = (
   say: (progress: object) => void,
 ) => Promise<object | null>;
 
-/** A row per host program. They are not loaded one by one: each file costs time, and a session waits for its hook. */
+/** A row per host program. */
 const TRANSLATIONS: Readonly<Record<string, Translation>> = {
   step: takeStep,
   claude: claudeHook,
@@ -94,28 +93,16 @@ function parsed(text: string, program: string): unknown {
 
 /** Everything on stdin, up to a limit. */
 async function stdin(program: string): Promise<string> {
-  if (fstatSync(0).isCharacterDevice() && (await import('node:tty')).isatty(0))
+  if (process.stdin.isTTY)
     throw new UserError(
       `ralph hook ${program} is called by programs; start a loop in a session with /ralph "task"`,
     );
   const pieces: Buffer[] = [];
   let size = 0;
-  const take = (piece: Buffer): void => {
+  for await (const piece of process.stdin as AsyncIterable<Buffer>) {
     pieces.push(piece);
     size += piece.length;
     if (size > MAX_INPUT) throw new UserError(`stdin is longer than ${MAX_INPUT} bytes`);
-  };
-  try {
-    for (;;) {
-      const piece = Buffer.alloc(64 * 1024);
-      const count = readSync(0, piece);
-      if (count === 0) break;
-      take(piece.subarray(0, count));
-    }
-  } catch (error) {
-    // A pipe that does not block; Node's stream waits for the rest. It takes too long to load for every call.
-    if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
-    for await (const piece of process.stdin as AsyncIterable<Buffer>) take(piece);
   }
   return Buffer.concat(pieces).toString('utf8');
 }

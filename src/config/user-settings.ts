@@ -1,5 +1,6 @@
 /** The user's own settings for all workspaces: `$XDG_CONFIG_HOME/ralph/settings.json`. They have only `sandbox` and `mcp` so far. */
 import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
@@ -32,10 +33,9 @@ export function userSettingsFile(env: NodeJS.ProcessEnv = process.env): string {
   return join(base, 'ralph', 'settings.json');
 }
 
-/** Loads `node:os` only when needed. */
 function home(env: NodeJS.ProcessEnv): string {
   const stated = env['HOME'];
-  return stated === undefined || stated === '' ? process.getBuiltinModule('node:os').homedir() : stated;
+  return stated === undefined || stated === '' ? homedir() : stated;
 }
 
 function textOf(path: string): string | null {

@@ -1,6 +1,6 @@
 import type { Agent } from '../agents/agent.ts';
 import { agentNamed } from '../agents/agents.ts';
-import { allAgents } from '../agents/all-agents.ts';
+import { ALL_AGENTS } from '../agents/all-agents.ts';
 import { accountKey } from '../store/shared-limits.ts';
 import type { Spec } from '../store/spec.ts';
 import { runEnvironment } from '../store/run-environment.ts';
@@ -26,7 +26,7 @@ export function agentEnvironment(
 /** The API keys of all other agents. */
 function foreignKeys(agent: Agent): readonly string[] {
   const own = agent.call?.credentials ?? [];
-  const all = [...allAgents().flatMap(({ call }) => call?.credentials ?? []), ...OTHER_KEYS];
+  const all = [...ALL_AGENTS.flatMap(({ call }) => call?.credentials ?? []), ...OTHER_KEYS];
   // The agent needs the token of the code host to push.
   return all.filter((name) => !own.includes(name) && !/^(?:GH|GITHUB)_TOKEN$/.test(name));
 }

@@ -1,7 +1,7 @@
 /** Chooses the agent of a loop and its command line from the flags and settings of the user, or says what is wrong with them. */
 import type { Agent, PromptVia } from '../agents/agent.ts';
 import { agentFor, agentNamed } from '../agents/agents.ts';
-import { allAgents } from '../agents/all-agents.ts';
+import { ALL_AGENTS } from '../agents/all-agents.ts';
 import { decidesPermissions, flagsFrom } from '../agents/call.ts';
 import type { Spec } from '../store/spec.ts';
 import { splitWords } from '../loop/words.ts';
@@ -147,7 +147,7 @@ function callOf(
 }
 
 function checkName(name: string): void {
-  const names = allAgents().map((agent) => agent.name);
+  const names = ALL_AGENTS.map((agent) => agent.name);
   if (names.includes(name)) return;
   // The agent `scripted` is for demos and tests.
   const shown = names.filter((known) => known !== 'scripted');
@@ -157,7 +157,7 @@ function checkName(name: string): void {
 }
 
 function installedAgents(env: Readonly<Record<string, string>>, workspace: string): readonly string[] {
-  return allAgents().flatMap(({ name, call }) =>
+  return ALL_AGENTS.flatMap(({ name, call }) =>
     call !== null && findCommand(call.command, env['PATH'] ?? '', workspace).found === 'executable'
       ? [name]
       : [],

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   MAX_ANCESTORS,
   SHIM_NAME,
@@ -133,8 +134,6 @@ function parsed(text: string): readonly Row[] {
 
 /** The output of `ps` for these processes, with their environments. */
 function output(args: readonly string[]): string {
-  // Loaded on demand: it is slow to load, and systems with /proc never need it.
-  const { spawnSync } = process.getBuiltinModule('node:child_process');
   const { stdout } = spawnSync('ps', [WITH_ENVIRONMENT, ...args], {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,

@@ -1,5 +1,6 @@
 /** The sandbox of a loop: for its agent, and where the policy says so for its checks and its set-up. */
 import { closeSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
 import { PROJECT_BUS } from '../bus/bus-file.ts';
@@ -47,7 +48,7 @@ export async function loopSandbox(
     desk: folder.desk.path,
     requests,
     state,
-    env: env['HOME'] === undefined ? { ...env, HOME: process.getBuiltinModule('node:os').homedir() } : env,
+    env: env['HOME'] === undefined ? { ...env, HOME: homedir() } : env,
     call: agentNamed(spec.agent.kind).call,
     policy,
     git: await gitPlaces({ command: ['git'], folder: tree, env }),

@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { AgentCall, OwnFiles } from '../agents/agent.ts';
-import { allAgents } from '../agents/all-agents.ts';
+import { ALL_AGENTS } from '../agents/all-agents.ts';
 import { PROJECT_BUS } from '../bus/bus-file.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
 import { socketsIn } from './environment.ts';
@@ -84,7 +84,7 @@ export interface Facts {
 
 /** The settings of all agents, whichever works now: another one may be started here later. */
 const PROJECT_FILES: readonly string[] = [
-  ...new Set(allAgents().flatMap(({ call }) => call?.projectFiles ?? [])),
+  ...new Set(ALL_AGENTS.flatMap(({ call }) => call?.projectFiles ?? [])),
   '.cursor/mcp.json',
   '.cursor/hooks.json',
   '.ralph/settings.json',

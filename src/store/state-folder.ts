@@ -1,5 +1,6 @@
 /** The user's state folder and the small JSON files in it. */
 import { lstatSync, unlinkSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
@@ -11,17 +12,12 @@ export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   if (chosen !== '') return resolve(chosen);
   const configured = env['XDG_STATE_HOME'];
   const base =
-    configured !== undefined && isAbsolute(configured) ? configured : join(home(), '.local', 'state');
+    configured !== undefined && isAbsolute(configured) ? configured : join(homedir(), '.local', 'state');
   return join(base, 'ralph');
 }
 
 /** Puts the state elsewhere, for example into a container's workspace. */
 export const STATE = 'RALPH_STATE';
-
-/** Loads `node:os` only when needed, to keep `ralph status` fast. */
-function home(): string {
-  return process.getBuiltinModule('node:os').homedir();
-}
 
 export function removeQuietly(path: string): void {
   try {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AgentCall } from '../agents/agent.ts';
-import { allAgents } from '../agents/all-agents.ts';
+import { ALL_AGENTS } from '../agents/all-agents.ts';
 import { loginOf } from './login.ts';
 
 let home: string;
@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 function callOf(name: string): AgentCall {
-  const call = allAgents().find((agent) => agent.name === name)?.call ?? null;
+  const call = ALL_AGENTS.find((agent) => agent.name === name)?.call ?? null;
   if (call === null) throw new Error(`no agent ${name}`);
   return call;
 }

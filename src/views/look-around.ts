@@ -2,7 +2,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { namesIn, textOf } from '../files/files.ts';
-import { allAgents } from '../agents/all-agents.ts';
+import { ALL_AGENTS } from '../agents/all-agents.ts';
 import { suggestChecks, type Repository, type SuggestedCheck } from '../config/suggest.ts';
 import { findCommand } from '../process/command.ts';
 
@@ -19,7 +19,7 @@ export interface Surroundings {
 export function lookAround(workspace: string, env: Readonly<Record<string, string>>): Surroundings {
   const has = (program: string): boolean =>
     findCommand(program, env['PATH'] ?? '', workspace).found === 'executable';
-  const known = allAgents().flatMap(({ call }) => (call === null ? [] : [call.command]));
+  const known = ALL_AGENTS.flatMap(({ call }) => (call === null ? [] : [call.command]));
   return {
     agents: known.filter(has),
     checks: suggestChecks(repositoryAt(workspace)),

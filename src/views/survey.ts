@@ -1,7 +1,7 @@
 /** Checks what loops need on this machine by running the programs, without calling a model. */
 import { accessSync, constants } from 'node:fs';
 import type { Agent, AgentCall } from '../agents/agent.ts';
-import { allAgents } from '../agents/all-agents.ts';
+import { ALL_AGENTS } from '../agents/all-agents.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { probeSandbox } from '../sandbox/probe.ts';
 import { stateFolder } from '../store/state-folder.ts';
@@ -28,9 +28,8 @@ type Environment = Readonly<Record<string, string>>;
 /** The supported agents, and which of them are installed. */
 export async function surveyAgents(env: Environment, cwd: string): Promise<readonly AgentSurvey[]> {
   return Promise.all(
-    allAgents()
-      .flatMap(({ name, call, reports }) => (call === null ? [] : [{ name, call, reports }]))
-      .map(async ({ name, call, reports }) => {
+    ALL_AGENTS.flatMap(({ name, call, reports }) => (call === null ? [] : [{ name, call, reports }])).map(
+      async ({ name, call, reports }) => {
         const found = findCommand(call.command, env['PATH'] ?? '', cwd);
         const path = found.found === 'executable' ? found.path : null;
         return {
@@ -42,7 +41,8 @@ export async function surveyAgents(env: Environment, cwd: string): Promise<reado
           calledAs: [call.command, ...streamArgs(call)].join(' '),
           tells: reports,
         };
-      }),
+      },
+    ),
   );
 }
 
@@ -132,7 +132,7 @@ function writable(what: string, folder: string): Finding {
 /** Whether the agent starts, and whether its help lists the flags that ralph passes. */
 async function examineAgent(agent: AgentSurvey, env: Environment, cwd: string): Promise<Finding> {
   const { name, path, version, triedVersion } = agent;
-  const adapter = allAgents().find((one) => one.name === name);
+  const adapter = ALL_AGENTS.find((one) => one.name === name);
   const call = adapter?.call ?? null;
   if (call === null || path === null)
     return { what: name, state: 'bad', detail: 'not found', remedy: agent.install };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { allAgents } from '../../src/agents/all-agents.ts';
+import { ALL_AGENTS } from '../../src/agents/all-agents.ts';
 import { faultsSection } from './faults-section.ts';
 
 it('docs/agents.md describes every agent', async () => {
@@ -7,7 +7,7 @@ it('docs/agents.md describes every agent', async () => {
 });
 
 function page(): string {
-  const known = allAgents().flatMap(({ name, call, reports }) =>
+  const known = ALL_AGENTS.flatMap(({ name, call, reports }) =>
     call === null ? [] : [{ name, call, reports }],
   );
   return [
