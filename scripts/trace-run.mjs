@@ -1,72 +1,56 @@
 /**
  * Records every function call of one `ralph run` (one iteration, one check) and prints the folders and files in the order
  * in which they act, with the number of files and of changes from one folder to another: `node scripts/trace-run.mjs`.
- * It compiles the sources, adds a call to every function, and runs a throwaway loop in a temporary folder.
+ * It bundles the sources with a call in every function, and runs a throwaway loop in a temporary folder.
  */
 import { execFileSync } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { build } from 'rolldown';
 import { parseAst } from 'rolldown/parseAst';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const SOURCE = join(ROOT, 'src/');
 const AGENT = 'cat >/dev/null; echo made >file; echo "<promise>DONE</promise>"';
 
 const folder = mkdtempSync(join(tmpdir(), 'ralph-trace-'));
 try {
-  const files = compile();
+  const files = await compile();
   print(run().map((number) => files[number]));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Compiles `src/` with a call in every function; the file of each function by its number. */
-function compile() {
-  const config = join(folder, 'tsconfig.json');
-  const compilerOptions = { rootDir: join(ROOT, 'src'), outDir: join(folder, 'out'), noEmit: false };
-  const include = [join(ROOT, 'src')];
-  const exclude = [join(ROOT, 'src/**/*.test.ts')];
-  const typeRoots = [join(ROOT, 'node_modules/@types')];
-  writeFileSync(
-    config,
-    JSON.stringify({
-      extends: join(ROOT, 'tsconfig.json'),
-      compilerOptions: { ...compilerOptions, typeRoots, paths: {} },
-      include,
-      exclude,
-    }),
-  );
-  execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', config], { cwd: ROOT, stdio: 'inherit' });
-  writeFileSync(join(folder, 'package.json'), readFileSync(join(ROOT, 'package.json')));
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  const out = join(folder, 'out');
+/** Bundles the command with a call in every function; the file of each function by its number. */
+async function compile() {
   const files = [];
-  for (const file of readdirSync(out, { recursive: true, encoding: 'utf8' })) {
-    if (file.endsWith('.js')) instrument(join(out, file), file.replace(/\.js$/, '.ts'), files);
-  }
+  const transform = (code, id) =>
+    id.startsWith(SOURCE) ? { code: withCalls(code, id, files), map: null } : null;
+  await build({
+    input: join(SOURCE, 'cli/main.ts'),
+    platform: 'node',
+    resolve: { mainFields: ['module', 'main'] },
+    plugins: [{ name: 'with-calls', transform }],
+    output: { dir: join(folder, 'out/cli'), format: 'esm' },
+    logLevel: 'silent',
+  });
+  writeFileSync(join(folder, 'package.json'), readFileSync(join(ROOT, 'package.json')));
   return files;
 }
 
-function instrument(path, file, files) {
-  let text = readFileSync(path, 'utf8');
+function withCalls(code, id, files) {
+  let text = code;
   const bodies = [];
-  visit(parseAst(text), (node) => {
+  visit(parseAst(code, { lang: 'ts' }), (node) => {
     if (/Function/.test(node.type) && node.body?.type === 'BlockStatement') bodies.push(node.body.start + 1);
   });
   for (const at of bodies.toSorted((a, b) => b - a)) {
     text = `${text.slice(0, at)}globalThis.traceCall(${files.length});${text.slice(at)}`;
-    files.push(file);
+    files.push(relative(SOURCE, id));
   }
-  writeFileSync(path, text);
+  return text;
 }
 
 function visit(node, see) {
