@@ -35,12 +35,13 @@ await bundleAlone('src/config/json-text.ts', 'dist/config', ['jsonc-parser/LICEN
 // The hook reads settings files. What the file takes from others of the library is plain data.
 await bundleAlone('src/config/schema.ts', 'dist/config', ['zod/LICENSE']);
 
-// Few loops have YAML to read or to write.
+// Loaded late, see below.
 await build({
   input: { 'yaml-parser': 'src/bus/yaml.ts' },
   platform: 'node',
   output: { dir: 'dist/cli', format: 'cjs', minify: true },
 });
+
 await build({
   input: { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
   platform: 'node',
@@ -50,8 +51,7 @@ await build({
     withoutUnusedMcp(),
     withPriceTable('../agents'),
     withSharedParser(),
-    withLazyBuiltins(),
-    withLazyYaml(),
+    withLateModules(),
   ],
   output: {
     dir: 'dist/cli',
@@ -148,46 +148,35 @@ function withSharedParser() {
   };
 }
 
-/** Loads these modules of Node.js with the first call of one of their functions: they take longer than most commands run. */
-function withLazyBuiltins() {
-  const names = {
+/**
+ * Loads these modules with the first call of one of their functions: those of Node.js take longer than most commands run, and few loops
+ * have YAML to read or to write.
+ */
+function withLateModules() {
+  const yaml = resolve('src/bus/yaml.ts');
+  const functions = {
     'node:child_process': ['execFileSync', 'spawn', 'spawnSync'],
     'node:crypto': ['createHash', 'hash', 'randomUUID'],
     'node:timers/promises': ['setImmediate', 'setTimeout'],
     'node:zlib': ['crc32', 'deflateSync', 'inflateSync'],
+    [yaml]: ['parseYamlHeader', 'parseYaml', 'toYaml'],
   };
   return {
-    name: 'with-lazy-builtins',
-    resolveId: (id) => (id in names ? `\0lazy-${id}` : null),
-    load: (id) => {
-      const builtin = id.replace('\0lazy-', '');
-      return builtin in names && builtin !== id
-        ? lazily(`process.getBuiltinModule('${builtin}')`, names[builtin])
-        : null;
-    },
-  };
-}
-
-/** Loads the YAML parser, a file of its own, with the first call of one of its functions. */
-function withLazyYaml() {
-  return {
-    name: 'with-lazy-yaml',
-    resolveId: (id, importer) => {
+    name: 'with-late-modules',
+    resolveId: (id, importer = '') => {
       if (id === './yaml-parser.js') return { id, external: 'absolute' };
-      return importer !== undefined && resolve(dirname(importer), id) === resolve('src/bus/yaml.ts')
-        ? '\0lazy-yaml'
-        : null;
+      const module = id.startsWith('node:') ? id : resolve(dirname(importer), id);
+      return module in functions ? `\0late-${module}` : null;
     },
-    load: (id) =>
-      id === '\0lazy-yaml'
-        ? lazily("require('./yaml-parser.js')", ['parseYamlHeader', 'parseYaml', 'toYaml'])
-        : null,
+    load: (id) => {
+      const module = id.replace('\0late-', '');
+      if (module === id) return null;
+      const load = module === yaml ? "require('./yaml-parser.js')" : `process.getBuiltinModule('${module}')`;
+      return functions[module]
+        .map((name) => `export const ${name} = (...args) => ${load}.${name}(...args);`)
+        .join('\n');
+    },
   };
-}
-
-/** A module with functions that load another one when they are called. */
-function lazily(load, names) {
-  return names.map((name) => `export const ${name} = (...args) => ${load}.${name}(...args);`).join('\n');
 }
 
 function copyLicence(file, folder) {

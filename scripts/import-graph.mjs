@@ -1,7 +1,6 @@
 /**
  * The folders of `src/`, from the innermost to the outermost: what belongs in each, which file is its interface, and what
- * it may import. `node scripts/import-graph.mjs` prints the table that stands in ARCHITECTURE.md; with `--files` it prints
- * the imports of every file. `test/contract/layers.test.ts` checks both, and `npm run docs` writes the table.
+ * it may import. `test/contract/layers.test.ts` checks them, and `npm run docs` writes them into ARCHITECTURE.md.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -240,11 +239,4 @@ function aligned([head, ...rows]) {
 
 function folderOf(path) {
   return path.split('/')[0];
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const lines = process.argv.includes('--files')
-    ? [...importedFiles()].map(([file, imports]) => `${file}: ${imports.join(' ')}`)
-    : [folderTable()];
-  process.stdout.write(`${lines.join('\n')}\n`);
 }
