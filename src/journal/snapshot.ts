@@ -1,5 +1,5 @@
 /**
- * A snapshot: the state after the first events of a long journal, so that opening the journal stays fast.
+ * A snapshot: the state after the first events of a journal, as a rule after all of them, so that opening the journal stays fast.
  *
  * 1. It is used only if the file of the journal has not changed since, or if those events are, byte for byte, the ones that it was made
  *    from. So damage is still found.

@@ -229,7 +229,7 @@ export class OwnedLoop {
   /** Gives up the ownership. */
   close(): void {
     try {
-      this.#projections.flush({ isLast: isInSession(this.spec) && this.state.outcome === null });
+      this.#projections.close();
       if (this.state.outcome?.type === 'done') noteEnd(this.folder, this.#journal.mark.bytes);
       if (this.state.outcome !== null) {
         forget(this.spec.id);

@@ -24,6 +24,8 @@ import { stateContent, StateFile, type AboutLoop } from './state-file.ts';
 
 /** How long a change may take to show in the files. */
 const FLUSH_AFTER_MS = 200;
+/** After how many events a loop that runs writes another snapshot. */
+const EVENTS_PER_SNAPSHOT = 1000;
 
 export interface ProjectionContext extends RunInfoContext {
   readonly about: () => AboutLoop;
@@ -152,8 +154,14 @@ export class Projections implements JournalReader {
     return this.#progress.read();
   }
 
-  /** Brings the files up to date now; `isLast` says that another owner is about to continue. */
-  flush({ isLast = false }: { readonly isLast?: boolean } = {}): void {
+  /** Brings the files up to date for the last time. Whoever reads the loop from now on starts with the snapshot. */
+  close(): void {
+    this.flush();
+    this.#writeSnapshot(1);
+  }
+
+  /** Brings the files up to date now. */
+  flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.look();
@@ -164,7 +172,7 @@ export class Projections implements JournalReader {
     const checks = report.checks.map((check) => ({ ...check, command: mask(check.command) }));
     const content = stateContent(state, { ...report, checks }, about());
     this.#quietly(() => this.#stateFile.write(content, state.policy.limits.iterations));
-    this.#writeSnapshot(isLast);
+    this.#writeSnapshot(EVENTS_PER_SNAPSHOT);
     this.#hasWritten = this.#isLive;
   }
 
@@ -185,9 +193,10 @@ export class Projections implements JournalReader {
     this.#runInfo.write();
   }
 
-  #writeSnapshot(isLast: boolean): void {
+  /** Writes a snapshot if the journal has grown by this many events since the last one. */
+  #writeSnapshot(growth: number): void {
     const mark = this.#mark?.();
-    if (mark === undefined || !this.#isLive || !this.#snapshot.isDue(mark, isLast)) return;
+    if (mark === undefined || !this.#isLive || this.#snapshot.growth(mark) < growth) return;
     const { bytes: logBytes } = this.#log;
     const { entries } = this.#progress;
     this.#quietly(() => this.#snapshot.write({ mark, ...this.#known, logBytes, entries }));

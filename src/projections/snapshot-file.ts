@@ -2,10 +2,7 @@ import { snapshotText, readSnapshot, type JournalMark, type Snapshot } from '../
 import { PRIVATE_FILE } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 
-/** Write a snapshot when the journal has grown by this many events since the last one. */
-const EVENTS_PER_SNAPSHOT = 1000;
-
-/** `snapshot.json`: what the beginning of a long journal folds to, so that opening it stays quick. */
+/** `snapshot.json`: what the journal folds to, so that opening it stays quick. */
 export class SnapshotFile {
   readonly #path: string;
   readonly #earlier: Snapshot | null;
@@ -27,9 +24,9 @@ export class SnapshotFile {
     return this.#earlier;
   }
 
-  /** `isLast` says that the next owner reads it soon, as that of a loop in a session does: a few events take longer to read. */
-  isDue({ events }: JournalMark, isLast: boolean): boolean {
-    return events >= this.#takenAt + (isLast ? 1 : EVENTS_PER_SNAPSHOT);
+  /** How many events the journal has got since the last snapshot. */
+  growth({ events }: JournalMark): number {
+    return events - this.#takenAt;
   }
 
   write(snapshot: Snapshot): void {
