@@ -1,11 +1,16 @@
+import { existsSync } from 'node:fs';
+import { desksIn } from '../store/desk-names.ts';
 import { readAllLoops, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { masks } from '../store/mask.ts';
+import { shortList } from '../store/short-list.ts';
+import type { LoopKey } from '../store/store.ts';
+import { describeStranger, moveCommand, strangersIn } from '../store/strangers.ts';
 import { WORKER_STATUSES, workerRecord, workerStatus } from '../views/worker-record.ts';
 import { UserError } from '../user-error.ts';
 import { SHOWN_STATUSES, summaryOf } from '../views/loop-summary.ts';
-import { rowOf } from '../views/loop-row.ts';
-import { inTree } from '../views/loop-tree.ts';
-import { list, mentionGone, mentionStrangers, NONE_AT_ALL, NONE_HERE, printTable } from './list.ts';
+import { rowOf, type LoopRow } from '../views/loop-row.ts';
+import { inTree, type ListedLoop } from '../views/loop-tree.ts';
+import { columns } from './columns.ts';
 import { oneOf } from './options.ts';
 import { listedWorkspace } from './workspace.ts';
 import { print, printJson, warn } from './print.ts';
@@ -21,25 +26,20 @@ export async function ls(options: LsOptions): Promise<number> {
   const format = options.format === undefined ? null : oneOf('--format', options.format, FORMATS);
   const status = oneOf('--status', options.status ?? 'all', STATUSES);
   const workspace = all ? null : listedWorkspace(options);
-  if (!json && !tree && format === null && status === 'all' && tag === undefined) return list(workspace);
   const found = workspace === null ? readAllLoops() : readLoops(workspace);
   const chosen = found.filter(
     (loop) =>
       (status === 'all' || workerStatus(loop) === status || summaryOf(loop).status === status) &&
       (tag === undefined || loop.spec.tags?.includes(tag) === true),
   );
-  const rows = tree ? inTree(chosen) : chosen.map((loop) => ({ loop, level: 0 }));
+  const rows = tree ? inTree(chosen) : flat(chosen);
   const loops = rows.map(({ loop }) => loop);
   if (json) printJson(masked(loops, summaryOf), 2);
   else if (format === 'json') printJson(masked(loops, workerRecord), 2);
   else if (format === 'table') printWorkers(loops);
   else if (format === 'names') for (const { spec } of loops) print(`${spec.name}\n`);
   else if (found.length === 0) warn(`${all ? NONE_AT_ALL : NONE_HERE}\n`);
-  else if (loops.length > 0) {
-    const mask = masks();
-    const shown = rows.map(({ loop, level }) => rowOf(loop, mask(loop.spec), level));
-    printTable(shown, all);
-  }
+  else if (loops.length > 0) printTable(rows, all);
   if (workspace === null) mentionGone(found.map(({ spec }) => spec));
   else
     mentionStrangers(
@@ -48,6 +48,17 @@ export async function ls(options: LsOptions): Promise<number> {
     );
   return 0;
 }
+
+/** `ralph status` without a name. */
+export function listHere(workspace: string): number {
+  const loops = readLoops(workspace);
+  if (loops.length > 0) printTable(flat(loops), false);
+  else print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
+  return 0;
+}
+
+const NONE_HERE = 'no loops in this workspace; list those of all workspaces with: ralph ls --all';
+const NONE_AT_ALL = 'no loops in any workspace; start one with: ralph run';
 
 interface LsOptions {
   readonly all?: boolean;
@@ -73,4 +84,71 @@ function masked<T>(loops: readonly LoopReading[], shown: (loop: LoopReading) => 
 function printWorkers(loops: readonly LoopReading[]): void {
   const workers = masked(loops, (loop) => ({ ...workerRecord(loop), startedAt: loop.report.startedAt }));
   if (workers.length > 0) print(workerTable(workers, Date.now()));
+}
+
+function flat(loops: readonly LoopReading[]): readonly ListedLoop[] {
+  return loops.map((loop) => ({ loop, level: 0 }));
+}
+
+/** Prints one line per loop. */
+function printTable(loops: readonly ListedLoop[], withWorkspace: boolean): void {
+  const mask = masks();
+  const rows = loops.map(({ loop, level }) => rowOf(loop, mask(loop.spec), level));
+  const withCost = rows.some(({ cost }) => cost !== null);
+  const withPlan = rows.some(({ plan }) => plan !== null);
+  const withTags = rows.some(({ tags }) => tags !== null);
+  const lineOf = (row: LoopRow): readonly string[] => [
+    row.name,
+    row.status,
+    row.iterations,
+    ...(withCost ? [row.cost ?? '-'] : []),
+    ...(withPlan ? [row.plan ?? '-'] : []),
+    row.owner,
+    ...(withTags ? [row.tags ?? ''] : []),
+    ...(withWorkspace ? [row.workspace] : []),
+    row.reason,
+  ];
+  print(columns([HEAD, ...rows].map(lineOf), { cut: true }));
+}
+
+const HEAD: LoopRow = {
+  name: 'NAME',
+  status: 'STATUS',
+  iterations: 'ITERATION',
+  cost: 'COST',
+  plan: 'PLAN',
+  owner: 'OWNER',
+  tags: 'TAG',
+  workspace: 'WORKSPACE',
+  reason: 'REASON',
+};
+
+/** Mentions loops whose workspace does not exist any more. */
+function mentionGone(loops: readonly LoopKey[]): void {
+  const known = new Map<string, boolean>();
+  const isGone = (workspace: string): boolean => {
+    const found = known.get(workspace) ?? !existsSync(workspace);
+    known.set(workspace, found);
+    return found;
+  };
+  const gone = loops.filter(({ workspace }) => isGone(workspace)).map(({ name }) => name);
+  if (gone.length > 0)
+    warn(
+      `note: the workspace of ${shortList(gone, 8)} is gone; if it was moved, run there: ralph move OLD_FOLDER; else remove such loops with: ralph rm --gone\n`,
+    );
+}
+
+/** Mentions what looks like a loop of this workspace and is none. */
+function mentionStrangers(workspace: string, keys: readonly LoopKey[]): void {
+  const known = new Set(keys.map(({ name }) => name));
+  if (desksIn(workspace).every((name) => known.has(name))) return;
+  const strangers = strangersIn(workspace);
+  const moved = new Set(strangers.flatMap(({ movedFrom }) => movedFrom ?? []));
+  const notes = [
+    ...[...moved].map(
+      (from) => `this workspace was ${from} before; take its loops along with: ${moveCommand(from)}`,
+    ),
+    ...strangers.filter(({ movedFrom }) => movedFrom === null).map(describeStranger),
+  ];
+  for (const note of notes) warn(`note: ${note}\n`);
 }

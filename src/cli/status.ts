@@ -21,7 +21,7 @@ import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop } from './loops.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
-import { listHere } from './list.ts';
+import { listHere, ls } from './ls.ts';
 import { print, printJson } from './print.ts';
 import { homely } from './homely.ts';
 
@@ -33,7 +33,6 @@ export async function status(
   if (options.status !== undefined) {
     if (name !== null)
       throw new UserError('cannot use --status with the name of a loop; list loops with: ralph ls --status');
-    const { ls } = await import('./ls.ts');
     return ls(options);
   }
   if (name === null) {

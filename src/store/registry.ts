@@ -8,7 +8,7 @@
  */
 import { hash } from 'node:crypto';
 import { rmSync, rmdirSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
@@ -16,7 +16,7 @@ import { createFile } from '../files/replace-file.ts';
 import { fields, fits, optional, type Rule } from '../loop/shape.ts';
 import { problemWithName } from './names.ts';
 import { absolutePath, loopId, loopNameRule, taskIds } from './spec-shape.ts';
-import { removeQuietly, stateFolder } from './state-folder.ts';
+import { stateFolder } from './state-folder.ts';
 import type { LoopKey } from './store.ts';
 
 /** Reserves the name of a loop in its workspace; false if another loop has it. */
@@ -34,7 +34,6 @@ export function unreserve(loop: LoopKey, state: string = stateFolder()): void {
   rmSync(path, { force: true });
   try {
     rmdirSync(dirname(path));
-    removeQuietly(rowsFileOf(dirname(path), state));
   } catch {
     // The workspace has other loops.
   }
@@ -52,26 +51,14 @@ export function registeredIn(workspace: string, state: string = stateFolder()): 
 
 /** The loops of all workspaces of this user, by workspace and name. */
 export function registered(state: string = stateFolder()): readonly LoopKey[] {
-  return registryFolders(state).flatMap(entriesIn).toSorted(byWorkspace);
-}
-
-export function byWorkspace(a: LoopKey, b: LoopKey): number {
-  return a.workspace.localeCompare(b.workspace) || a.name.localeCompare(b.name);
-}
-
-/** The folders with the entries of each workspace. */
-export function registryFolders(state: string = stateFolder()): readonly string[] {
-  return namesIn(join(state, 'registry')).map((workspace) => join(state, 'registry', workspace));
+  return namesIn(join(state, 'registry'))
+    .flatMap((workspace) => entriesIn(join(state, 'registry', workspace)))
+    .toSorted((a, b) => a.workspace.localeCompare(b.workspace) || a.name.localeCompare(b.name));
 }
 
 /** The folder with the entries of a workspace. */
 export function registryFolder(workspace: string, state: string = stateFolder()): string {
   return join(state, 'registry', hashOf(workspace));
-}
-
-/** The file with what `ralph ls` has said about the loops of a workspace (`remembered.ts`), by the folder of its entries. */
-export function rowsFileOf(folder: string, state: string = stateFolder()): string {
-  return join(state, 'rows', basename(folder));
 }
 
 function entryOf(workspace: string, name: string, state: string): string {
@@ -87,7 +74,7 @@ function entriesIn(folder: string): readonly LoopKey[] {
 }
 
 /** An entry counts only under its own name and in the folder of its own workspace. */
-export function readEntry(path: string): LoopKey | null {
+function readEntry(path: string): LoopKey | null {
   const value = readJsonFile(path, MAX_ENTRY_BYTES);
   if (!isKey(value) || entryOf(value.workspace, value.name, join(path, '..', '..', '..')) !== path)
     return null;

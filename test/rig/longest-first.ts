@@ -32,7 +32,7 @@ const LONG = [
   'test/scenarios/worktree-merges',
   'test/scenarios/commits',
   'test/scenarios/rewinds',
-  'test/scenarios/remembered-loops',
+  'test/scenarios/snapshots',
   'test/scenarios/state-and-desk',
   'test/scenarios/checkpoints',
   'test/scenarios/worktrees',
