@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { until } from '../../test/rig/cli/until.ts';
 import { watchFolder } from './watch.ts';
@@ -58,15 +57,29 @@ describe('watchFolder', () => {
     expect(delays.length).toBeLessThan(20);
   });
 
-  it('bounds the number of looks at many folders', async () => {
-    const many = Array.from({ length: 600 }, (_, index) => watched(folder(String(index))));
-    await called(many[0] ?? watched(root));
-    const looks = (): number => many.reduce((sum, { mock }) => sum + mock.calls.length, 0);
-    const before = looks();
-    const began = performance.now();
-    await sleep(500);
-    const perSecond = ((looks() - before) * 1000) / (performance.now() - began);
-    expect(perSecond).toBeGreaterThan(20);
-    expect(perSecond).toBeLessThan(300);
+  describe('without events', () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+    afterEach(() => void vi.useRealTimers());
+    const looks = (all: readonly ReturnType<typeof watched>[]): readonly number[] =>
+      all.map(({ mock }) => mock.calls.length);
+
+    it('looks at all folders once a second, with one timer', () => {
+      const some = Array.from({ length: 12 }, (_, index) => watched(folder(String(index))));
+      for (let second = 1; second <= 5; second++) {
+        expect(vi.getTimerCount()).toBe(1);
+        vi.advanceTimersByTime(999);
+        expect(looks(some)).toEqual(some.map(() => second - 1));
+        vi.advanceTimersByTime(1);
+        expect(looks(some)).toEqual(some.map(() => second));
+      }
+    });
+
+    it('bounds the number of looks at many folders, which take turns', () => {
+      const many = Array.from({ length: 600 }, (_, index) => watched(folder(String(index))));
+      vi.advanceTimersByTime(1000);
+      expect(looks(many).filter((count) => count > 0)).toHaveLength(100);
+      vi.advanceTimersByTime(5000);
+      expect(looks(many)).toEqual(many.map(() => 1));
+    });
   });
 });

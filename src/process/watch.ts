@@ -3,7 +3,8 @@
  *
  * 1. The kernel reports changes at once. A safety look follows each second: some file systems send no events, and a folder
  *    that was removed and made again needs a new watcher.
- * 2. The safety looks of all folders share one timer and are bounded: a process with many folders looks at each less often.
+ * 2. The safety looks of all folders share one timer, so that a process that has nothing to do wakes once a second. They are
+ *    bounded: a process with many folders looks at each less often.
  * 3. Reports of one folder that arrive together count once, and those of many folders take turns (`turns.ts`).
  */
 import { statSync, watch, type FSWatcher } from 'node:fs';
@@ -106,19 +107,16 @@ class WatchedFolder {
 
 let timer: NodeJS.Timeout | null = null;
 
-/** Looks at each folder once a second, or at as many as it may. */
+/** Looks at all folders once a second, or at as many as it may. */
 function schedule(): void {
-  if (timer !== null) return;
-  const pause = Math.min(LOOK_EVERY_MS, Math.max(TICK_MS, LOOK_EVERY_MS / folders.size));
-  timer = setTimeout(() => {
+  timer ??= setTimeout(() => {
     timer = null;
     try {
-      const wanted = Math.ceil((folders.size * pause) / LOOK_EVERY_MS);
-      lookAt(Math.min(wanted, LOOKS_PER_TICK));
+      lookAt(Math.min(folders.size, LOOKS_PER_TICK));
     } finally {
       if (folders.size > 0) schedule();
     }
-  }, pause);
+  }, LOOK_EVERY_MS);
 }
 
 function cancel(): void {
@@ -138,9 +136,8 @@ function lookAt(count: number): void {
 }
 
 const LOOK_EVERY_MS = 1000;
-const TICK_MS = 100;
-/** 100 looks in a second, at about 0.1 ms each. */
-const LOOKS_PER_TICK = 10;
+/** At about 0.1 ms each. */
+const LOOKS_PER_TICK = 100;
 
 /** A folder that is made again often gets the number of the old one. */
 function identityOf(path: string): string | null {

@@ -1,5 +1,5 @@
 /** Loops in the background: the daemon that owns them is found again, left and killed. */
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits } from '../rig/cli/program.ts';
@@ -174,6 +174,33 @@ describe('a daemon', () => {
     await rig.loop('a').journals('loop.ended');
   });
 
+  it.runIf(existsSync('/proc/self/status'))(
+    'wakes once a second while its agents are silent and its loops wait',
+    async () => {
+      const silent = ['a', 'b'];
+      const names = [...silent, 'waits'];
+      await detached('waits', '--restart-delay', '1h', '--', ...rig.plain('true'));
+      await Promise.all(silent.map((name) => detached(name, '--', ...rig.plain('exec sleep 600'))));
+      await Promise.all(silent.map((name) => rig.loop(name).journals('run.started')));
+      await rig.loop('waits').journals('run.ended');
+      const daemon = await rig.daemon.runs();
+      let known = 0;
+      const wokeThen = (): number => {
+        const before = known;
+        known = wakeUps(daemon);
+        return known - before;
+      };
+      const idle = (): number | null => {
+        const woke = wokeThen();
+        return woke <= 3 ? woke : null;
+      };
+      expect(await until('two idle seconds', idle, { everyMs: 2000 })).toBeGreaterThan(0);
+      for (const end of await Promise.all(names.map((name) => rig.does('stop', name, '--now'))))
+        exits(end, 0);
+      await Promise.all(names.map((name) => rig.loop(name).journals('loop.ended')));
+    },
+  );
+
   it('forgets a paused loop, and a resume gives it back and returns', async () => {
     await detached('a', '-m', '2', '--', ...rig.agent);
     const turn = await rig.nextTurn();
@@ -284,3 +311,10 @@ describe('a daemon that is killed 20 times while 10 loops run', () => {
 });
 
 const KILLS = 20;
+
+/** How often a process has waited for something. */
+function wakeUps(pid: number): number {
+  const [, count] =
+    /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(count);
+}
