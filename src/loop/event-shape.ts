@@ -184,9 +184,7 @@ const EVENT = variant('type', {
     run,
     purpose: oneOf(['work', 'commit-message']),
     guidance: strings,
-    prompt: nullable(
-      fields({ path: string, hash: string, base: optional(string), messagesUpTo: optional(string) }),
-    ),
+    prompt: nullable(fields({ path: string, hash: string, base: string, messagesUpTo: optional(string) })),
   }),
   'run.started': fields({
     run,

@@ -20,7 +20,7 @@ export type Happening =
   | { readonly type: 'loop.created'; readonly name: string; readonly policy: Policy }
   /** The policy was replaced; `by` is set if an edit of `state.json` did it, and absent for a person's new settings. */
   | { readonly type: 'policy.changed'; readonly policy: Policy; readonly by?: 'state.json' }
-  /** The tree that the loop starts from is recorded; before the first run. Older journals lack it. */
+  /** The tree that the loop starts from is recorded; before the first run. Absent if that was not possible. */
   | ({ readonly type: 'start.recorded' } & StartRecord)
   /** Another process drives the loop, which had no owner since the previous event; `agentGone` if its agent ran no more. */
   | { readonly type: 'owner.changed'; readonly owner: string; readonly agentGone?: true }
@@ -108,7 +108,7 @@ export type Happening =
       /** The first line of the commit's message and the number of files it changed; absent if unknown. */
       readonly subject?: string;
       readonly files?: number;
-      /** The branch that the commit was made on; null for a detached HEAD, absent if unknown and in older journals. */
+      /** The branch that the commit was made on; null for a detached HEAD, absent if unknown. */
       readonly branch?: string | null;
     }
   /** The tree after an iteration was recorded; `error` says why not, or why not all of it. */
@@ -136,7 +136,7 @@ export type Happening =
   | { readonly type: 'unchanged.noticed'; readonly unchanged: number }
   /** A wait is over, or an alarm has gone off. */
   | { readonly type: 'timer.fired'; readonly key: string }
-  /** A run or a check of this loop started a child loop; older journals do not say which. */
+  /** A child loop was started; `run` is the run or the check of this loop that did it, and absent for a `record`. */
   | {
       readonly type: 'child.started';
       readonly child: string;
@@ -144,7 +144,7 @@ export type Happening =
       /** The child is no loop: another program has recorded its run in the task folder. */
       readonly record?: true;
     }
-  /** A child loop ended. `outcome` is null if it was `lost`; older journals have neither. */
+  /** A child loop ended. `outcome` is null if it was `lost`, and absent for a recorded run. */
   | {
       readonly type: 'child.ended';
       readonly child: string;
@@ -164,8 +164,8 @@ export type Happening =
 export interface PromptRecord {
   readonly path: string;
   readonly hash: string;
-  /** The hash of what the user wrote, without what Ralph adds from run to run; older journals lack it. */
-  readonly base?: string;
+  /** The hash of what the user wrote, without what Ralph adds from run to run. */
+  readonly base: string;
   /** The id of the last message on the bus that it shows; absent if it shows none. */
   readonly messagesUpTo?: string;
 }
@@ -174,7 +174,7 @@ export interface PromptRecord {
 export interface StartRecord {
   /** The id of the tree. */
   readonly tree: string;
-  /** The branch of a loop that commits; null for a detached HEAD, absent if unknown and in older journals. */
+  /** The branch of a loop that commits; null for a detached HEAD, absent if unknown. */
   readonly branch?: string | null;
   /** SHA-256 of the list of its files; absent if nothing was watched at the start. */
   readonly files?: string;

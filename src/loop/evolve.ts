@@ -209,7 +209,7 @@ function planRun(state: LoopState, event: Extract<Happening, { type: 'run.planne
     purpose,
     plannedAt: state.now,
     receipt: null,
-    prompt: prompt?.base ?? prompt?.hash ?? null,
+    prompt: prompt?.base ?? null,
     guidance,
     ...(prompt?.messagesUpTo === undefined ? {} : { messagesUpTo: prompt.messagesUpTo }),
     output: NO_OUTPUT,

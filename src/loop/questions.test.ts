@@ -163,7 +163,7 @@ describe('messages on the bus', () => {
     run: '1.1',
     purpose: 'work',
     guidance: [],
-    prompt: { path: 'prompt.md', hash: 'h', messagesUpTo: 'MSG-7' },
+    prompt: { path: 'prompt.md', hash: 'h', base: 'b', messagesUpTo: 'MSG-7' },
   };
   const started: Happening = {
     type: 'run.started',

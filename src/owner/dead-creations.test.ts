@@ -42,7 +42,7 @@ function begin(name: string): LoopFolder {
   const folder = new LoopFolder(key, join(state, 'loops', key.id));
   mkdirSync(folder.path, { recursive: true });
   reserve(key, state);
-  keep(key.id, { env: { TOKEN: 'a secret' }, argv: [] }, state);
+  keep(key.id, { env: { TOKEN: 'a secret' }, argv: [], umask: 0o22 }, state);
   git('update-ref', `refs/ralph/${key.id}/start`, 'HEAD');
   return folder;
 }
@@ -55,7 +55,7 @@ describe('a loop whose creator died', () => {
     const now = begin('now');
     const lock = await takeLock(now.lock, thisProcess());
     // Of a loop that is gone, and of one that has just begun.
-    for (const id of ['stale-1', 'fresh-1']) keep(id, { env: {}, argv: [] }, state);
+    for (const id of ['stale-1', 'fresh-1']) keep(id, { env: {}, argv: [], umask: 0o22 }, state);
     utimesSync(join(state, 'kept', 'stale-1.json'), new Date(0), new Date(0));
 
     expect([...(await forgetDeadCreations(state))].toSorted()).toEqual(['dead-1', 'stale-1']);

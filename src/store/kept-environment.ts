@@ -9,8 +9,7 @@ import { removeQuietly, stateFolder, writeJson } from './state-folder.ts';
 export interface Kept {
   readonly env: Readonly<Record<string, string>>;
   readonly argv: readonly string[];
-  /** Absent in files of earlier versions. */
-  readonly umask?: number;
+  readonly umask: number;
 }
 
 /** Keeps the environment of a loop until it ends. */

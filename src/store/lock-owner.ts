@@ -1,5 +1,5 @@
 import { readJsonFile } from '../files/read-json.ts';
-import { fields, fits, optional, shortText, whole } from '../loop/shape.ts';
+import { fields, fits, shortText, whole } from '../loop/shape.ts';
 import type { Birth } from '../process/process-table.ts';
 import { processes } from '../process/process.ts';
 
@@ -8,8 +8,8 @@ export interface LockOwner {
   readonly pid: number;
   /** When the process started, which distinguishes it from a later process with the same pid. */
   readonly since: string;
-  /** The boot that the time counts from: early processes have the same pid and time after every boot. Not in older files. */
-  readonly boot?: string;
+  /** The boot that the time counts from: early processes have the same pid and time after every boot. */
+  readonly boot: string;
 }
 
 /** The pid of the process that has a lock, as far as its file says; null if that process has ended. */
@@ -17,7 +17,7 @@ export function livingOwner(path: string): number | null {
   const owner = readOwner(path);
   const birth = owner === null ? null : processes.birth(owner.pid);
   if (owner === null || birth === null || !processes.lives(birth)) return null;
-  const isSame = birth.startTime === owner.since && (owner.boot ?? birth.bootId) === birth.bootId;
+  const isSame = birth.startTime === owner.since && owner.boot === birth.bootId;
   return isSame ? owner.pid : null;
 }
 
@@ -31,7 +31,7 @@ function isOwner(value: unknown): value is LockOwner {
   return fits(OWNER, value);
 }
 
-const OWNER = fields({ pid: whole(1), since: shortText(100), boot: optional(shortText(100)) });
+const OWNER = fields({ pid: whole(1), since: shortText(100), boot: shortText(100) });
 const MAX_BYTES = 1000;
 
 export function thisProcess(): LockOwner {

@@ -65,7 +65,7 @@ describe('the registry', () => {
   });
 
   it("keeps the starter's environment readable for this user only, until it is forgotten", () => {
-    const secrets = { env: { TOKEN: 'x' }, argv: ['agent', '--key', 'y'] };
+    const secrets = { env: { TOKEN: 'x' }, argv: ['agent', '--key', 'y'], umask: 0o22 };
     keep('a', secrets, folder);
     expect(kept('a', folder)).toEqual(secrets);
     expect(statSync(join(folder, 'kept', 'a.json')).mode & 0o777).toBe(0o600);

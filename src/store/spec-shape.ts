@@ -105,7 +105,7 @@ export const SPEC: Rule = fields({
 export const KEPT: Rule = fields({
   env: variables,
   argv: list(word),
-  umask: optional(rule('a umask', (value) => Number.isInteger(value) && isUmask(Number(value)))),
+  umask: rule('a umask', (value) => Number.isInteger(value) && isUmask(Number(value))),
 });
 
 function isUmask(value: number): boolean {

@@ -23,7 +23,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
       life.takes(1, `the prompt of run ${run}`, () => {
         if (desk.promptLostAt === run) return { error: LOST };
         world.prompts.add(run);
-        return { path: `runs/${run}/prompt.md`, hash: run };
+        return { path: `runs/${run}/prompt.md`, hash: run, base: run };
       }),
     read({ id }) {
       const process = world.processes.get(id);

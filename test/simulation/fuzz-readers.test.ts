@@ -212,8 +212,8 @@ const READERS: Readonly<Record<string, Reader>> = {
     oracle: (value) =>
       areTexts(values(of(value, 'env'))) &&
       areTexts(of(value, 'argv')) &&
-      (of(value, 'umask') === undefined ||
-        (isCount(of(value, 'umask')) && Number(of(value, 'umask')) <= 511)),
+      isCount(of(value, 'umask')) &&
+      Number(of(value, 'umask')) <= 511,
   },
   'an entry of the registry': {
     file: `registry/${createHash('sha256').update('/work').digest('hex').slice(0, 32)}/it`,
@@ -239,9 +239,10 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
   'the owner of a lock': {
     file: 'lock',
-    sample: { pid: 7, since: '12345' },
+    sample: { pid: 7, since: '12345', boot: 'b' },
     read: (at) => readOwner(join(at, 'lock')),
-    oracle: (value) => isPid(of(value, 'pid')) && isText(of(value, 'since'), 100),
+    oracle: (value) =>
+      isPid(of(value, 'pid')) && ['since', 'boot'].every((field) => isText(of(value, field), 100)),
   },
   'a receipt': {
     file: 'receipt.json',
