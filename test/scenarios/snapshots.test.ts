@@ -1,6 +1,7 @@
 /* oxlint-disable no-await-in-loop -- the commands run one after the other */
 /** The snapshot that the end of every loop writes: `ralph ls` and `ralph status` start with it, and never say anything else because of it. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { rewriteJournal } from './rewrite-journal.ts';
 import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
@@ -21,7 +22,13 @@ async function said(stage: Stage, ...args: readonly string[]): Promise<string> {
 /** Changes what the snapshot says, which shows whether an answer comes from it. */
 function falsify(stage: Stage): void {
   const file = stage.file('snapshot.json');
-  writeFileSync(file, falsified(readFileSync(file, 'utf8')));
+  writeFileSync(file, withChecksum(falsified(readFileSync(file, 'utf8'))));
+}
+
+/** A snapshot with the checksum that its text should have. */
+function withChecksum(snapshot: string): string {
+  const [shape = '', , text = ''] = snapshot.split('\n');
+  return `${shape}\n${crc32(text)}\n${text}\n`;
 }
 
 function falsified(text: string): string {
@@ -105,22 +112,21 @@ it('is not used if it is damaged, a link, a folder or missing', async () => {
     () => 'null',
     () => '\n{}\n{}\n',
     (text) => text.slice(0, -20),
-    (text) => `${text}x`,
     (text) => `0 ${text}`,
     (text) => text.replace('"limit":77', '"limit":78'),
-    (text) => text.replaceAll('"mark":', '"mork":'),
-    (text) => text.replaceAll(/"stamp":"[^"]*"/g, '"stamp":1'),
-    (text) => text.replaceAll(/"sum":\d+,"stamp":"[^"]*"/g, '"sum":1'),
-    (text) => text.replaceAll(/"bytes":\d+,("sum":\d+),"stamp":"[^"]*"/g, '"bytes":99999999,$1'),
+    (text) => withChecksum(text.replace('"mark":', '"mork":')),
+    (text) => withChecksum(text.replace(/"stamp":"[^"]*"/, '"stamp":1')),
+    (text) => withChecksum(text.replace(/"sum":\d+,"stamp":"[^"]*"/, '"sum":1')),
+    (text) => withChecksum(text.replace(/"bytes":\d+,("sum":\d+),"stamp":"[^"]*"/, '"bytes":99999999,$1')),
   ];
   const check = async (): Promise<void> => {
     expect(await said(stage, 'ls')).toBe(row);
     expect(await said(stage, 'status', 'it')).toBe(status);
   };
   for (const damage of damages) {
-    const damaged = damage(falsified(intact));
-    expect(damaged).not.toBe(falsified(intact));
-    writeFileSync(file, damaged);
+    const usable = withChecksum(falsified(intact));
+    expect(damage(usable)).not.toBe(usable);
+    writeFileSync(file, damage(usable));
     await check();
   }
   rmSync(file);
