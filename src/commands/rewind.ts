@@ -5,7 +5,7 @@ import { execGit } from '../git/git.ts';
 import { lastOf, nextRewind } from '../git/records.ts';
 import { RestoreError } from '../git/restore-error.ts';
 import { restoreFiles, type Restored } from '../git/restore.ts';
-import { recordName, recordTree } from '../git/tree.ts';
+import { recordName, recordTree } from '../git/refs.ts';
 import { isInside } from '../files/paths.ts';
 import { UserError } from '../user-error.ts';
 import { withGitErrorsForUser } from '../scm/git.ts';

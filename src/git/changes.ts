@@ -6,11 +6,9 @@
  * be distinguished.
  */
 import { differences, GITLINK_MODE, type Difference } from './differences.ts';
-import { indexFile } from './index-file.ts';
-import { headCommit } from './read-ref.ts';
-import { listEntries } from './recorded-files.ts';
 import { leftOutOf } from './records.ts';
-import { emptyTree, isRalphs, readRecord } from './tree.ts';
+import { emptyTree, headOrEmpty, readRecord } from './refs.ts';
+import { isRalphs } from './tree.ts';
 import { bothOf, gitOutput, type Repository } from './git.ts';
 
 /** The loop's changes in a tree, compared with the record of its start. */
@@ -19,25 +17,19 @@ export async function changesSince(
   { start: ref, tree, head: earlierHead }: Since,
 ): Promise<readonly Difference[]> {
   const start = await readRecord(repository, ref);
-  const empty = await emptyTree(repository);
-  const head = (await headCommit(repository)) ?? empty;
+  const head = await headOrEmpty(repository);
   const names = async (from: string, to: string): Promise<ReadonlySet<string>> =>
     new Set((await differences(repository, from, to)).map(({ path }) => path));
-  const before = await filesOf(repository, start.tree);
-  const [different, touched] = await bothOf(
-    differences(repository, head, tree),
-    before === null ? names(start.tree, tree) : Promise.resolve(null),
-  );
-  const isTouched = ({ path, modes: [, mode], becomes, kind }: Difference): boolean =>
-    touched?.has(path) ?? before?.get(path) !== (kind === 'gone' ? undefined : `${mode} ${becomes}`);
+  const [different, touched] = await bothOf(differences(repository, head, tree), names(start.tree, tree));
   const uncommitted = different.filter(({ path }) => !isRalphs(path));
   if (uncommitted.length === 0) return [];
   // A file that was committed after the tree was written is newer than the tree.
-  const newer = earlierHead === undefined ? NONE : await names(earlierHead ?? empty, head);
+  const newer =
+    earlierHead === undefined ? NONE : await names(earlierHead ?? (await emptyTree(repository)), head);
   // A file that was committed since the start belongs to the loop even if it is now as it was at the start.
-  const committed = uncommitted.every(isTouched) ? NONE : await names(start.base, head);
+  const committed = uncommitted.every(({ path }) => touched.has(path)) ? NONE : await names(start.base, head);
   const byLoop = uncommitted.filter(
-    (file) => (isTouched(file) || committed.has(file.path)) && !newer.has(file.path),
+    (file) => (touched.has(file.path) || committed.has(file.path)) && !newer.has(file.path),
   );
   const unknown = await unknownRepositories(repository, byLoop);
   // What the start left out was there before the loop, even if there is room for it by now.
@@ -56,22 +48,6 @@ export interface Since {
 }
 
 const NONE: ReadonlySet<string> = new Set();
-
-/** The modes and objects of the files in a tree; null if there are many. Remembered: the start of a loop is asked for often. */
-async function filesOf(repository: Repository, tree: string): Promise<ReadonlyMap<string, string> | null> {
-  if (((await indexFile(repository))?.entries ?? Infinity) > FEW_FILES) return null;
-  const known = knownTrees.get(tree);
-  if (known !== undefined) return known;
-  const { entries } = await listEntries(repository, tree);
-  const files = new Map(entries.map(({ path, mode, object }) => [path, `${mode} ${object}`] as const));
-  if (knownTrees.size >= MAX_TREES) knownTrees.clear();
-  knownTrees.set(tree, files);
-  return files;
-}
-
-const knownTrees = new Map<string, ReadonlyMap<string, string>>();
-const MAX_TREES = 4;
-const FEW_FILES = 2000;
 
 /** Nested repositories that are not in the index: without a submodule entry others could not fetch their commits. */
 async function unknownRepositories(

@@ -6,9 +6,9 @@ import { GitFolder } from '../../test/rig/git-folder.ts';
 import { filesIn, filesOf, put, sorted, type Files } from '../../test/rig/git-history.ts';
 import { changesSince } from './changes.ts';
 import { prepareCommit, finishCommit } from './commit.ts';
-import { differences } from './differences.ts';
-import { seeTreeToCommit } from './seen-tree.ts';
-import { recordTree, writeTree } from './tree.ts';
+import { seeTree } from './seen-tree.ts';
+import { recordTree } from './refs.ts';
+import { writeTree } from './tree.ts';
 
 const START = 'refs/ralph/it/start';
 /** Some names are folders in one history and files in another. */
@@ -66,19 +66,17 @@ async function checkCommits(at: GitFolder, byLoop: readonly (readonly Edit[])[])
       (now.get(path) !== start.get(path) || head.get(path) !== base.get(path));
     const ours = [...new Set([...now.keys(), ...head.keys()])].filter(isOurs);
     /* oxlint-disable no-await-in-loop -- one commit after the other */
-    const { tree: green } = await seeTreeToCommit(repository, at.scratch);
+    const { tree: green } = await seeTree(repository, at.scratch);
     expect(at.git('rev-parse', `${green}^{tree}`).trim()).toBe(
       await writeTree(repository, `${at.scratch}-2`),
     );
     const changes = await changesSince(repository, { start: START, tree: green });
     expect(changes.map(({ path }) => path).toSorted()).toEqual(ours.toSorted());
     if (changes.length === 0) continue;
-    const all = await differences(repository, at.git('rev-parse', 'HEAD').trim(), green);
-    const seen = all.length === changes.length ? { index: at.scratch, tree: green } : null;
-    const plan = { folder: at.folder, message: 'work', seen };
+    const plan = { folder: at.folder, message: 'work' };
     const { args, env } = await prepareCommit(repository, changes, plan);
     at.gitWith(env, ...args);
-    await finishCommit(repository, at.folder, at.git('rev-parse', 'HEAD').trim(), seen?.tree);
+    await finishCommit(repository, at.folder, at.git('rev-parse', 'HEAD').trim());
     /* oxlint-enable no-await-in-loop */
 
     const expected = new Map(head);

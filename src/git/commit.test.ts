@@ -13,7 +13,8 @@ import {
   wasAttempted,
 } from './commit.ts';
 import { problemWith } from './state.ts';
-import { recordTree, writeTree } from './tree.ts';
+import { recordTree } from './refs.ts';
+import { writeTree } from './tree.ts';
 
 const START = 'refs/ralph/it/start';
 let at: GitFolder;

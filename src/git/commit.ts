@@ -12,17 +12,11 @@ import { PRIVATE_FILE } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nullable, string } from '../loop/shape.ts';
-import { copyIndexFile } from './copy-index.ts';
 import type { Difference } from './differences.ts';
-import { bothOf, execGit, gitOutput, utf8, withGitConfig, type Repository } from './git.ts';
-import { indexFile as readIndexFile } from './index-file.ts';
-import { treesOf } from './index-trees.ts';
-import { keptTree } from './kept-index.ts';
+import { bothOf, execGit, gitOutput, withGitConfig, type Repository } from './git.ts';
 import { objectId } from './object-id.ts';
-import { countLoose } from './pack-records.ts';
-import { headCommit, readCommit } from './read-ref.ts';
-import { rememberNothingStaged, stagedChanges } from './staged.ts';
-import { followCommit, forgetStaged, indexEntry, stage, stageAll, unstage, updateIndex } from './staging.ts';
+import { headCommit } from './refs.ts';
+import { followCommit, indexEntry, stage, unstage, updateIndex } from './staging.ts';
 import { copyIndex, ISOLATED } from './tree.ts';
 
 /**
@@ -33,46 +27,21 @@ import { copyIndex, ISOLATED } from './tree.ts';
 export async function prepareCommit(
   repository: Repository,
   changes: readonly Difference[],
-  { folder, message, seen = null }: CommitPlan,
+  { folder, message }: CommitPlan,
 ): Promise<PreparedCommit> {
-  const note = readNote(folder);
-  await noteHead(repository, folder, { tree: note?.tree ?? null, message });
-  const index = indexFile(folder);
-  const { isNothing, stamp } = await stagedChanges(repository);
-  // An index without staged changes is as the last commit is.
-  const committed = isNothing && (await readIndexFile(repository))?.stamp === stamp ? stamp : null;
-  const isWhole = committed !== null && seen !== null && keptTree(seen.index, committed) === seen.tree;
-  const isStaged =
-    isWhole &&
-    (await stageAll(repository, changes, stagedFile(folder), { index: seen.index, stamp: committed }));
-  if (isStaged) copyIndexFile(seen.index, index);
-  else await stageInBoth(repository, changes, folder, committed);
-  // Whatever `commit.cleanup` says, a line that starts with `#` is part of the message.
-  const args = ['-c', 'core.fsmonitor=false', 'commit', '--cleanup=whitespace', '--message', message];
-  return { args, env: { ...withGitConfig(repository.env, NO_MAINTENANCE), GIT_INDEX_FILE: index } };
-}
-
-/** Makes the index of the commit and stages the changes in the user's index, which is as the last commit is if it has the stamp. */
-async function stageInBoth(
-  repository: Repository,
-  changes: readonly Difference[],
-  folder: string,
-  committed: string | null,
-): Promise<void> {
+  const head = await noteHead(repository, folder, { tree: readNote(folder)?.tree ?? null, message });
   const index = indexFile(folder);
   const inOwnIndex = { GIT_INDEX_FILE: index };
   await copyIndex(repository, index);
-  // The user may have staged something just now.
-  const isCommitted = committed !== null && (await readIndexFile(repository))?.stamp === committed;
-  if (!isCommitted) {
-    const head = await headCommit(repository);
-    const reset = head === null ? ['read-tree', '--empty'] : ['read-tree', '--reset', head];
-    await gitOutput(repository, [...ISOLATED, ...reset], inOwnIndex);
-  }
+  const reset = head === null ? ['--empty'] : ['--reset', head];
+  await gitOutput(repository, [...ISOLATED, 'read-tree', ...reset], inOwnIndex);
   await bothOf(
     updateIndex(repository, changes.map(indexEntry), inOwnIndex),
-    stage(repository, changes, stagedFile(folder), isCommitted),
+    stage(repository, changes, stagedFile(folder)),
   );
+  // Whatever `commit.cleanup` says, a line that starts with `#` is part of the message.
+  const args = ['-c', 'core.fsmonitor=false', 'commit', '--cleanup=whitespace', '--message', message];
+  return { args, env: { ...withGitConfig(repository.env, NO_MAINTENANCE), GIT_INDEX_FILE: index } };
 }
 
 /** Maintenance that sees only this index would prune objects that the user has staged in theirs. */
@@ -82,13 +51,6 @@ export interface CommitPlan {
   /** Where the attempt is noted, for an owner that takes over. */
   readonly folder: string;
   readonly message: string;
-  /** The index that the tree of the commit was seen in; absent or null if the commit has another tree. */
-  readonly seen?: SeenIndex | null;
-}
-
-export interface SeenIndex {
-  readonly index: string;
-  readonly tree: string;
 }
 
 export interface PreparedCommit {
@@ -96,14 +58,16 @@ export interface PreparedCommit {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Notes what is checked out. A note with a message means that a commit was attempted. */
+/** Notes what is checked out, and returns it. A note with a message means that a commit was attempted. */
 export async function noteHead(
   repository: Repository,
   folder: string,
   { tree, message = null }: { readonly tree: string | null; readonly message?: string | null },
-): Promise<void> {
-  const note: Note = { head: await headCommit(repository), tree, message };
+): Promise<string | null> {
+  const head = await headCommit(repository);
+  const note: Note = { head, tree, message };
   replaceFile(noteFile(folder), JSON.stringify(note), { mode: PRIVATE_FILE });
+  return head;
 }
 
 export interface Note {
@@ -125,48 +89,12 @@ export async function cancelCommit(repository: Repository, folder: string): Prom
   await unstage(repository, stagedFile(folder));
 }
 
-/**
- * The commit was made: updates the user's index and runs the maintenance that git runs after any commit. If the commit has this
- * tree, as it was prepared, the index is right already, and the answer is true.
- */
-export async function finishCommit(
-  repository: Repository,
-  folder: string,
-  commit: string,
-  tree: string | null = null,
-): Promise<boolean> {
-  const isAsPrepared = tree !== null && (await readCommit(repository, commit)).tree === tree;
-  if (isAsPrepared) await noteCommitted(repository, tree);
+/** The commit was made: updates the user's index and runs the maintenance that git runs after any commit. */
+export async function finishCommit(repository: Repository, folder: string, commit: string): Promise<void> {
   rmSync(indexFile(folder), { force: true });
-  if (isAsPrepared) forgetStaged(stagedFile(folder));
-  else await followCommit(repository, stagedFile(folder), commit);
-  await maintain(repository);
-  return isAsPrepared;
-}
-
-/** Nothing is staged if the user's index has the tree of the commit. */
-async function noteCommitted(repository: Repository, tree: string): Promise<void> {
-  const user = await readIndexFile(repository);
-  if (user !== null && treesOf(utf8(user.path))?.id === tree)
-    rememberNothingStaged(repository, tree, user.stamp);
-}
-
-/**
- * Git itself would find nothing to do while there are few new objects since it was asked last; the first commit asks it
- * nevertheless.
- */
-async function maintain(repository: Repository): Promise<void> {
-  const objects = await countLoose(repository);
-  const asked = objectsWhenAsked.get(repository.folder);
-  if (asked !== undefined && objects < asked + FEW) return;
+  await followCommit(repository, stagedFile(folder), commit);
   await execGit(repository, ['maintenance', 'run', '--auto', '--quiet'], {}, { as: 'user' });
-  objectsWhenAsked.set(repository.folder, await countLoose(repository));
 }
-
-/** By folder. */
-const objectsWhenAsked = new Map<string, number>();
-/** Far less than git's own limit of 6,700. */
-const FEW = 500;
 
 /** HEAD, if it has moved since it was noted. */
 export async function movedHead(repository: Repository, folder: string): Promise<string | null> {

@@ -21,34 +21,17 @@ export async function differences(
   to: string,
 ): Promise<readonly Difference[]> {
   if (from === to) return [];
-  const key = keyOf(repository, from, to);
+  const key = [repository.folder, from, to].join('\0');
   const known = lastDifferences.get(key);
   if (known !== undefined) return known;
   const found = parseDifferences(
     await gitOutput(repository, ['diff-tree', '-r', ...RAW_OPTIONS, from, to, '--', '.']),
   );
-  if ([from, to].every(isObjectId) && found.length <= MAX_REMEMBERED) remember(key, found);
-  return found;
-}
-
-/** Notes what differs between two commits or trees, where that is known without asking git. */
-export function noteKnown(
-  repository: Repository,
-  from: string,
-  to: string,
-  found: readonly Difference[],
-): void {
-  if (found.length <= MAX_REMEMBERED) remember(keyOf(repository, from, to), found);
-}
-
-function keyOf({ folder }: Repository, from: string, to: string): string {
-  return [folder, from, to].join('\0');
-}
-
-function remember(key: string, found: readonly Difference[]): void {
+  if (![from, to].every(isObjectId) || found.length > MAX_REMEMBERED) return found;
   const [oldest] = lastDifferences.keys();
   if (oldest !== undefined && lastDifferences.size >= MAX_PAIRS) lastDifferences.delete(oldest);
   lastDifferences.set(key, found);
+  return found;
 }
 
 /** Objects never change, and a commit asks twice for the same ones. */

@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { restoreFiles } from './restore.ts';
-import { recordTree, writeTree } from './tree.ts';
+import { recordTree } from './refs.ts';
+import { writeTree } from './tree.ts';
 
 let at: GitFolder;
 beforeEach(() => {

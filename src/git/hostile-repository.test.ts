@@ -9,7 +9,8 @@ import { diffSince } from './diff.ts';
 import { fingerprint } from './fingerprint.ts';
 import { execGit } from './git.ts';
 import { indexFile } from './index-file.ts';
-import { copyIndex, recordTree, writeTree } from './tree.ts';
+import { recordTree } from './refs.ts';
+import { copyIndex, writeTree } from './tree.ts';
 
 let at: GitFolder;
 let canaries: Canaries;

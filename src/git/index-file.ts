@@ -1,7 +1,6 @@
 /** What the index file itself tells without running git. Remembered per folder until the file changes. */
 import { closeSync, lstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { gitPath, type Repository } from './git.ts';
-import { HEADER_BYTES, isWithoutStages } from './index-entries.ts';
 
 export interface IndexFile {
   /** In Latin-1. */
@@ -14,8 +13,6 @@ export interface IndexFile {
   readonly mayHaveNested: boolean;
   /** Whether it may have `.ralph` folders. */
   readonly mayHaveRalph: boolean;
-  /** Whether it may have unresolved conflicts. */
-  readonly mayHaveConflicts: boolean;
 }
 
 /** The user's index; null if there is none. */
@@ -67,9 +64,10 @@ function inspect(index: Buffer): Omit<IndexFile, 'path' | 'stamp'> {
     entries: index.length >= HEADER_BYTES ? index.readUInt32BE(8) : 0,
     mayHaveNested: isIncomplete || index.includes(GITLINK_MODE_BYTES),
     mayHaveRalph: isIncomplete || !hasWholeNames || index.includes('.ralph'),
-    mayHaveConflicts: isIncomplete || !hasWholeNames || !isWithoutStages(index),
   };
 }
 
+/** `DIRC`, the version and the number of entries. */
+const HEADER_BYTES = 12;
 /** The mode of an entry is a number of 32 bits: 160000, in octal. */
 const GITLINK_MODE_BYTES = Buffer.from([0, 0, 0xe0, 0]);

@@ -9,10 +9,6 @@ export interface KeptIndex {
   readonly stamp: string;
   /** From the workspace, in Latin-1. */
   readonly untracked: readonly string[];
-  /** What was written from it. */
-  readonly tree: string;
-  /** The ids of the trees of all its folders, which are in the repository; null if only git knows them. */
-  readonly folders: ReadonlySet<string> | null;
 }
 
 /** Takes out the index in a scratch file, if it and the user's index are as they were; else null. */
@@ -28,23 +24,6 @@ export function takeKeptIndex(scratch: string, index: IndexFile | null): KeptInd
 export function keepIndex(scratch: string, kept: Omit<KeptIndex, 'stamp'>): void {
   const stamp = stampOfScratch(scratch);
   if (stamp !== null) keptIndexes.set(scratch, { ...kept, stamp });
-}
-
-/** Whether git has not written an index since it was kept. */
-export function isUntouched(scratch: string, { stamp }: KeptIndex): boolean {
-  return stamp === stampOfScratch(scratch);
-}
-
-/** The tree of a kept index that is as it was and is a copy of the user's index with this stamp; null if there is none. */
-export function keptTree(scratch: string, of: string): string | null {
-  const kept = keptIndexes.get(scratch);
-  return kept?.of === of && isUntouched(scratch, kept) ? kept.tree : null;
-}
-
-/** The user's index was replaced by a copy of the kept one: all files in it are tracked. */
-export function followIndex(scratch: string, stamp: string): void {
-  const kept = keptIndexes.get(scratch);
-  if (kept !== undefined) keptIndexes.set(scratch, { ...kept, of: stamp, untracked: [] });
 }
 
 export function isKept(scratch: string): boolean {

@@ -16,7 +16,8 @@ import { fingerprint } from './fingerprint.ts';
 import { changesSince } from './changes.ts';
 import { leftOutTrailers, takeCheckpoint } from './records.ts';
 import { restoreFiles } from './restore.ts';
-import { recordName, recordTree, withTree, type Lacking } from './tree.ts';
+import { recordName, recordTree } from './refs.ts';
+import { withTree, type SeenTree } from './tree.ts';
 import type { Repository } from './git.ts';
 
 const IT = { id: 'it-1a2b3c4d', name: 'it' };
@@ -155,7 +156,7 @@ describe('untracked files that are larger together than the limit', () => {
     large('users', 4 * KB);
     large('notes', 3 * KB);
     const start = recordName(IT.id, 'start');
-    const record = (tree: string, { large: left }: Lacking) =>
+    const record = ({ tree, large: left }: SeenTree) =>
       recordTree(repository, { ref: start, tree, message: 'x', trailers: leftOutTrailers(left) });
     await withTree(repository, at.scratch, record);
     at.remove('notes');

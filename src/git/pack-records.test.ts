@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { countLoose, packRecords } from './pack-records.ts';
 import { takeCheckpoint } from './records.ts';
-import { recordName } from './tree.ts';
+import { recordName } from './refs.ts';
 
 const IT = { id: 'it-1a2b3c4d', name: 'it' };
 let at: GitFolder;

@@ -22,26 +22,17 @@ export async function listTree(
   repository: Repository,
   tree: string,
 ): Promise<{ readonly files: readonly RecordedFile[]; readonly hash: string }> {
-  const { entries, listed } = await listEntries(repository, tree);
-  const files = entries.filter(({ mode }) => mode !== GITLINK_MODE);
-  return { files, hash: createHash('sha256').update(listed, 'latin1').digest('hex') };
-}
-
-/** The same with nested repositories, and the list as git prints it. */
-export async function listEntries(
-  repository: Repository,
-  tree: string,
-): Promise<{ readonly entries: readonly RecordedFile[]; readonly listed: string }> {
   const listed = await gitOutput(repository, ['ls-tree', '-r', '-z', '--full-tree', tree]);
-  const entries = listed
+  const files = listed
     .split('\0')
     .slice(0, -1)
     .map((line) => {
       const tab = line.indexOf('\t');
       const [mode = '', , object = ''] = line.slice(0, tab).split(' ');
       return { path: line.slice(tab + 1), mode, object };
-    });
-  return { entries, listed };
+    })
+    .filter(({ mode }) => mode !== GITLINK_MODE);
+  return { files, hash: createHash('sha256').update(listed, 'latin1').digest('hex') };
 }
 
 /** Compares files with their records, and remembers which were unchanged when it last looked. */

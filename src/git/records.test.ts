@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { diffSince } from './diff.ts';
 import { lastOf, listRecords, nameBefore, nextRewind, takeCheckpoint, thinRecords } from './records.ts';
-import { recordName, recordTree, writeTree } from './tree.ts';
+import { recordName, recordTree } from './refs.ts';
+import { writeTree } from './tree.ts';
 
 const IT = { id: 'it-1a2b3c4d', name: 'it' };
 let at: GitFolder;
@@ -73,6 +74,26 @@ describe('a checkpoint', () => {
       at.git('rev-parse', recordName(IT.id, '1')),
     );
     expect(at.git('show', `${recordName(IT.id, '4')}:a`)).toBe('2');
+  });
+
+  it('of a tree that was committed since is that commit, unless it cannot say what it lacks', async () => {
+    const repository = { ...at.repository(), maxFileBytes: 1000 };
+    const checkpoint = (iteration: number) => takeCheckpoint(repository, IT, iteration, at.scratch);
+    at.commits();
+    await recordStart();
+    at.write('a', '1');
+    at.commits('Add a');
+    const committed = await checkpoint(1);
+    const shown = (iteration: number) => at.git('rev-parse', recordName(IT.id, String(iteration)));
+    expect(shown(1)).toBe(at.git('rev-parse', 'HEAD'));
+    expect(committed.head).toBe(committed.tree);
+    at.write('a', '2');
+    at.commits('Change a');
+    at.write('large', 'x'.repeat(2000));
+    await checkpoint(2);
+    expect(at.git('log', '-1', '--format=%P%n%s', recordName(IT.id, '2'))).toBe(
+      `${shown(1)}ralph: it, iteration 2\n`,
+    );
   });
 
   it('works without any commit, during a merge, and after the agent switched branches', async () => {
@@ -161,8 +182,27 @@ describe('the records of a loop', () => {
     expect(nextRewind(names)).toBe('rewind-3');
     expect([nameBefore(names, 1), nameBefore(names, 10), lastOf(names)]).toEqual(['start', '2', '10']);
     expect([nextRewind(['start']), nameBefore(['7'], 7), lastOf([])]).toEqual(['rewind-1', null, null]);
+  });
+
+  it('of an archived loop are those that the last one does not have below it, and those before rewinds', async () => {
+    at.commits();
+    await recordStart();
+    for (const iteration of [1, 2]) {
+      at.write('a', String(iteration));
+      // oxlint-disable-next-line no-await-in-loop -- one after the other is the point
+      await takes(iteration);
+    }
+    const tree = await writeTree(at.repository(), at.scratch);
+    await recordTree(at.repository(), { ref: recordName(IT.id, 'rewind-1'), tree, message: 'm' });
     await thinRecords(at.repository(), IT.id);
-    expect(await records()).toEqual(['10', 'rewind-1', 'rewind-2']);
+    expect(await records()).toEqual(['2', 'rewind-1']);
+    at.commits('whole');
+    await takes(3);
+    at.write('a', '4');
+    await takes(4);
+    await thinRecords(at.repository(), IT.id);
+    expect(await records()).toEqual(['2', '4', 'rewind-1']);
+    await thinRecords(at.repository(), 'other-1');
   });
 
   it('are an error outside of a repository', async () => {

@@ -1,11 +1,11 @@
 /**
  * The records of a loop: `start`, one per iteration (a checkpoint, named by its number), and one before each rewind
- * (`rewind-1`). Each is a commit on top of the one before it, so the log of the last one shows the whole history.
+ * (`rewind-1`). Each is a commit on top of the one before it; that of an iteration whose whole tree was committed is that commit.
  */
-import { bothOf, execGit, gitFailure, gitOutput, type Repository } from './git.ts';
-import { recordedCommit } from './read-ref.ts';
-import { seeTree, type SeenTree } from './seen-tree.ts';
-import { ISOLATED, recordName, recordTree } from './tree.ts';
+import { bothOf, execGit, gitOutput, resolveRevision, type Repository } from './git.ts';
+import { recordName, recordTree } from './refs.ts';
+import { seeTree } from './seen-tree.ts';
+import type { SeenTree } from './tree.ts';
 
 /**
  * Records the tree of an iteration; taken again, it replaces the record of the same name. `what` is the tree as it was just
@@ -21,15 +21,17 @@ export async function takeCheckpoint(
   const [found, on] = await bothOf(seen, recordBefore(repository, id, iteration));
   const { tree, large } = found;
   const ref = recordName(id, String(iteration));
-  await recordTree(repository, {
+  const head = await recordTree(repository, {
     ref,
     tree,
     message: `ralph: ${name}, iteration ${iteration}`,
     trailers: [`Ralph-Loop: ${name}`, `Ralph-Iteration: ${iteration}`, ...leftOutTrailers(large)],
     on,
+    // Its message cannot name what is left out.
+    mayBeHead: large.length === 0,
   });
   const known = large.length === 0 || iteration === 1 ? [] : await leftOutOf(repository, on);
-  return { ...found, ref, fresh: large.filter((path) => !known.includes(path)) };
+  return { ...found, head, ref, fresh: large.filter((path) => !known.includes(path)) };
 }
 
 /** The tree that is recorded, and what it lacks. */
@@ -79,7 +81,7 @@ export interface Recorded {
 async function recordBefore(repository: Repository, loop: string, iteration: number): Promise<string | null> {
   // Usually the previous iteration has one, which saves listing all records.
   const previous = recordName(loop, iteration === 1 ? 'start' : String(iteration - 1));
-  const last = await recordedCommit(repository, previous);
+  const last = await resolveRevision(repository, previous);
   if (last !== null || iteration === 1) return last;
   const records = await listRecords(repository, loop);
   const before = nameBefore([...records.keys()], iteration);
@@ -94,17 +96,15 @@ export function nameBefore(names: readonly string[], iteration: number): string 
   return names.includes('start') ? 'start' : null;
 }
 
-/** The records of a loop in their order: names and commits. */
+/** The records of a loop in their order: names and commits. `which` are options of `git for-each-ref`. */
 export async function listRecords(
   repository: Repository,
   loop: string,
+  which: readonly string[] = [],
 ): Promise<ReadonlyMap<string, string>> {
   const prefix = recordName(loop, '');
-  const args = ['for-each-ref', '--format=%(objectname) %(refname)', prefix];
-  const answer = await execGit(repository, args);
-  if (answer.code !== 0) throw gitFailure(args, answer);
-  const found = answer.stdout
-    .toString('latin1')
+  const args = ['for-each-ref', '--format=%(objectname) %(refname)', ...which, prefix];
+  const found = (await gitOutput(repository, args))
     .split('\n')
     .filter((line) => line !== '')
     .map((line): [string, string] => {
@@ -143,19 +143,20 @@ export async function removeRecords(repository: Repository, loop: string): Promi
   await remove(repository, loop, [...(await listRecords(repository, loop)).keys()]);
 }
 
-/** For an archived loop: removes the names of records that are ancestors of the last one. */
+/** For an archived loop: removes the names of records that are ancestors of the last one, and keeps those before rewinds. */
 export async function thinRecords(repository: Repository, loop: string): Promise<void> {
-  const names = [...(await listRecords(repository, loop)).keys()];
-  const last = lastOf(names);
+  const last = lastOf([...(await listRecords(repository, loop)).keys()]);
+  if (last === null) return;
+  const below = [...(await listRecords(repository, loop, [`--merged=${recordName(loop, last)}`])).keys()];
   await remove(
     repository,
     loop,
-    names.filter((name) => name !== last && rewindNumber(name) === 0),
+    below.filter((name) => name !== last && rewindNumber(name) === 0),
   );
 }
 
 async function remove(repository: Repository, loop: string, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   const input = names.map((name) => `delete ${recordName(loop, name)}\n`).join('');
-  await execGit(repository, [...ISOLATED, 'update-ref', '--stdin'], {}, { input });
+  await execGit(repository, ['update-ref', '--stdin'], {}, { input });
 }

@@ -4,7 +4,8 @@ import { GitFolder } from '../../test/rig/git-folder.ts';
 import { filesIn, filesOf, put, sorted, type Files } from '../../test/rig/git-history.ts';
 import { RestoreError } from './restore-error.ts';
 import { restoreFiles } from './restore.ts';
-import { recordTree, writeTree } from './tree.ts';
+import { recordTree } from './refs.ts';
+import { writeTree } from './tree.ts';
 
 /** Some names are folders in one state and files in another, and some are ignored at times. */
 const NAMES = ['a', 'a/b', 'a/b/c', 'd', 'd/e', 'f g', 'h/i', 'h/j'];

@@ -13,7 +13,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { RestoreError } from './restore-error.ts';
 import { restoreFiles } from './restore.ts';
-import { recordTree, writeTree } from './tree.ts';
+import { recordTree } from './refs.ts';
+import { writeTree } from './tree.ts';
 
 let at: GitFolder;
 beforeEach(() => {

@@ -23,7 +23,7 @@ import { withTree } from './tree.ts';
 /** Restores the files of a record. `keep` records the current tree before anything is changed. */
 export function restoreFiles(repository: Repository, order: RestoreOrder): Promise<Restored> {
   const { scratch, keep, copies } = order;
-  return withTree(repository, scratch, async (before, { large }) => {
+  return withTree(repository, scratch, async ({ tree: before, large }) => {
     const untouched = new Set([...large, ...(await leftOutOf(repository, order.to))]);
     const top = await topOf(repository);
     const left = [...untouched].map((path) => ({

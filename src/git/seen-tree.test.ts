@@ -2,12 +2,12 @@ import { mkdirSync, renameSync, truncateSync, utimesSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { takeCheckpoint } from './records.ts';
-import { seeTreeAndFingerprint } from './seen-tree.ts';
+import { fingerprintOfSeen, seeTree } from './seen-tree.ts';
 
 let at: GitFolder;
-const look = (folder = '.') =>
-  seeTreeAndFingerprint({ ...at.repository(folder), maxFileBytes: 1000 }, at.scratch);
-const now = async (folder = '.') => (await look(folder)).fingerprint;
+const repositoryIn = (folder = '.') => ({ ...at.repository(folder), maxFileBytes: 1000 });
+const look = (folder?: string) => seeTree(repositoryIn(folder), at.scratch);
+const now = async (folder?: string) => fingerprintOfSeen(repositoryIn(folder), await look(folder));
 
 beforeEach(() => {
   at = new GitFolder();

@@ -11,51 +11,23 @@ import { PRIVATE_FILE } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, list, rule, string } from '../loop/shape.ts';
-import { removeOwnLock, replaceIndex } from './copy-index.ts';
 import { parseDifferences, RAW_OPTIONS, type Difference } from './differences.ts';
 import { foldersOf } from './folders.ts';
 import { execGit, gitFailure, gitOutput, type Repository } from './git.ts';
-import { followIndex } from './kept-index.ts';
-import { headCommit } from './read-ref.ts';
-import { emptyTree, ISOLATED } from './tree.ts';
+import { headOrEmpty } from './refs.ts';
+import { ISOLATED } from './tree.ts';
 
-/** Stages changes; `note` is a file that survives a crash. `isCommitted`: the index is as the last commit is. */
+/** Stages changes; `note` is a file that survives a crash, and that of an earlier attempt stays: it has the entries from before it. */
 export async function stage(
   repository: Repository,
   changes: readonly Difference[],
   note: string,
-  isCommitted = false,
 ): Promise<void> {
-  // A new file may replace the files of a folder or a file in its way.
-  const isSimple = isCommitted && changes.every(({ kind }) => kind !== 'new');
-  if (isSimple) noteReplaced(note, changes.map(committedEntry));
-  else if (!existsSync(note)) noteReplaced(note, await replacedEntries(repository, changes));
+  if (!existsSync(note)) {
+    const staged = await replacedEntries(repository, changes);
+    replaceFile(note, JSON.stringify(staged), { mode: PRIVATE_FILE });
+  }
   await updateIndex(repository, changes.map(indexEntry));
-}
-
-/**
- * Stages all changes since the last commit at once, by replacing the user's index, which is as that commit is and has this
- * stamp, with one that has them; false if that is not possible.
- */
-export async function stageAll(
-  repository: Repository,
-  changes: readonly Difference[],
-  note: string,
-  { index, stamp }: { readonly index: string; readonly stamp: string },
-): Promise<boolean> {
-  if (existsSync(note)) return false;
-  // What a new file replaces is among the changes.
-  noteReplaced(note, changes.map(committedEntry));
-  const replaced = await replaceIndex(repository, stamp, index);
-  // The user has staged something meanwhile, which another note must name.
-  if (replaced === null) rmSync(note);
-  else followIndex(index, replaced);
-  return replaced !== null;
-}
-
-/** A note of an earlier attempt stays: it has the entries from before that attempt. */
-function noteReplaced(note: string, staged: readonly Staged[]): void {
-  if (!existsSync(note)) replaceFile(note, JSON.stringify(staged), { mode: PRIVATE_FILE });
 }
 
 /** One file that Ralph has staged. */
@@ -67,24 +39,11 @@ interface Staged {
   readonly before: readonly string[];
 }
 
-/** The entry of a file that is as in the last commit, which the changes are compared with. */
-function committedEntry({ path, kind, modes, object, becomes }: Difference): Staged {
-  const before = kind === 'new' ? [] : [`${modes[0]} ${object}\t${path}\0`];
-  return { path, entry: `${modes[1]} ${becomes}`, before };
-}
-
-/** The commit has what was staged for it. */
-export function forgetStaged(note: string): void {
-  rmSync(note, { force: true });
-}
-
 /** Nothing was committed: restores the previous entries, except those that the user has changed since. */
 export async function unstage(repository: Repository, note: string): Promise<void> {
   if (!existsSync(note)) return;
   const uninterrupted = { ...repository, interrupt: NEVER };
-  await removeOwnLock(uninterrupted);
-  const base = (await headCommit(uninterrupted)) ?? (await emptyTree(uninterrupted));
-  const differing = await entriesDifferingFrom(uninterrupted, base);
+  const differing = await entriesDifferingFrom(uninterrupted, await headOrEmpty(uninterrupted));
   const unchanged = readNote(note).filter(({ path, entry }) => differing.get(path) === entry);
   await updateIndex(uninterrupted, previousEntries(unchanged));
   rmSync(note, { force: true });
@@ -96,7 +55,6 @@ export async function unstage(repository: Repository, note: string): Promise<voi
  */
 export async function followCommit(repository: Repository, note: string, commit: string): Promise<void> {
   const uninterrupted = { ...repository, interrupt: NEVER };
-  await removeOwnLock(uninterrupted);
   const listed = await gitOutput(uninterrupted, [
     'diff-tree',
     '-r',
@@ -134,8 +92,6 @@ export async function updateIndex(
     const answer = await execGit(repository, args, extraEnv, { input });
     if (answer.code === 0) return;
     if (tries === MAX_RETRIES || !isLocked(answer.stderr)) throw gitFailure(args, answer);
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    await removeOwnLock(repository);
     // oxlint-disable-next-line no-await-in-loop -- as above
     await sleep(RETRY_DELAY_MS);
   }

@@ -2,8 +2,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { execGit, gitPath, utf8, type Repository } from './git.ts';
-import { indexFile } from './index-file.ts';
-import { checkedOutBranch } from './read-ref.ts';
 
 /**
  * The first problem found; null if the repository can be committed to. Remembers where a folder is in a repository and git
@@ -69,7 +67,6 @@ const OPERATIONS = [
 ];
 
 async function unresolvedConflicts(repository: Repository): Promise<string | null> {
-  if ((await indexFile(repository))?.mayHaveConflicts === false) return null;
   const { stdout } = await execGit(repository, ['ls-files', '--unmerged', '-z']);
   return stdout.length === 0
     ? null
@@ -77,12 +74,8 @@ async function unresolvedConflicts(repository: Repository): Promise<string | nul
 }
 
 async function detachedHead(repository: Repository): Promise<string | null> {
-  const branch = await checkedOutBranch(repository);
-  const isAttached =
-    branch === undefined
-      ? (await execGit(repository, ['symbolic-ref', '--quiet', 'HEAD'])).code === 0
-      : branch !== null;
-  return isAttached ? null : 'no branch is checked out (detached HEAD); create one with: git switch -c NAME';
+  const { code } = await execGit(repository, ['symbolic-ref', '--quiet', 'HEAD']);
+  return code === 0 ? null : 'no branch is checked out (detached HEAD); create one with: git switch -c NAME';
 }
 
 /** Git has no name or email to commit with. */

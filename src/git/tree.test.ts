@@ -4,7 +4,8 @@ import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { removeRecords } from './records.ts';
-import { readRecord, recordName, recordTree, treeOfIndex, withTree, writeTree } from './tree.ts';
+import { readRecord, recordName, recordTree } from './refs.ts';
+import { treeOfIndex, withTree, writeTree } from './tree.ts';
 
 let at: GitFolder;
 beforeEach(() => {
@@ -118,7 +119,7 @@ describe('the tree of a workspace', () => {
     chmodSync(at.path('secret'), 0);
     chmodSync(at.path('data'), 0);
     const unprivileged = { ...at.repository(), command: unprivilegedGit() };
-    const [written, { unread }] = await withTree(unprivileged, at.scratch, async (...found) => found);
+    const { tree: written, unread } = await withTree(unprivileged, at.scratch, async (seen) => seen);
     chmodSync(at.path('data'), 0o755);
     const files = at.git('-c', 'safe.directory=*', 'ls-tree', '-r', '--name-only', written);
     expect([files, [...unread].toSorted()]).toEqual(['a\n', ['data/', 'secret']]);

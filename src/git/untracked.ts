@@ -1,6 +1,6 @@
 /** The files in the workspace that git does not track and does not ignore, and those of them that are left out of records. */
 import { lstatSync } from 'node:fs';
-import { execGit, gitFailure, GitError, prefixOf, type Repository } from './git.ts';
+import { GitError, outputIn, prefixOf, type LineAnswer, type Repository } from './git.ts';
 
 export interface Untracked {
   /** From the workspace, in Latin-1: the files to record. */
@@ -11,16 +11,24 @@ export interface Untracked {
   readonly isComplete: boolean;
 }
 
-export async function listUntracked(repository: Repository): Promise<Untracked> {
-  const args = ['ls-files', '--others', '--exclude-standard', '-z', '--', '.'];
-  const answer = await execGit(repository, args);
-  if (answer.code !== 0) throw gitFailure(args, answer);
-  const paths = answer.stdout.toString('latin1').split('\0').slice(0, -1);
+/** Lists them. */
+export const LIST_UNTRACKED: readonly string[] = [
+  'ls-files',
+  '--others',
+  '--exclude-standard',
+  '-z',
+  '--',
+  '.',
+];
+
+/** What git has listed. */
+export function untrackedIn(repository: Repository, answer: LineAnswer | undefined): Untracked {
+  const paths = outputIn(answer, 'ls-files').split('\0').slice(0, -1);
   const large = leftOut(repository, paths);
   return {
     recorded: paths.filter((path) => !large.has(path)),
     large: [...large],
-    isComplete: answer.stderr === '',
+    isComplete: answer?.stderr === '',
   };
 }
 

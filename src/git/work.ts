@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { differences, GITLINK_MODE } from './differences.ts';
 import { withoutNestedFilters } from './nested-filters.ts';
-import { headCommit } from './read-ref.ts';
+import { headCommit } from './refs.ts';
 import { unpublishedRepositories } from './nested.ts';
 import { execGit, GitError, gitFailure, gitOutput, resolveRevision, utf8, type Repository } from './git.ts';
 import { copyIndex, writeTree } from './tree.ts';

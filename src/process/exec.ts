@@ -34,7 +34,7 @@ async function execInShell(
   const terminate = (): void => running.signal('SIGTERM');
   const kill = (): void => running.signal('SIGKILL');
   const timeout = setTimeout(kill, timeoutMs ?? DEFAULT_TIMEOUT_MS);
-  const watch = endIfStuck(() => childrenOf(running.pid), kill);
+  const watch = endIfStuck(() => descendantsOf(running.pid), kill);
   interrupt?.addEventListener('abort', terminate);
   const answer = await running.ended;
   clearTimeout(timeout);
@@ -53,9 +53,10 @@ function canSeeChildren(): boolean {
 
 let hasChildren: boolean | null = null;
 
-function childrenOf(pid: number): readonly number[] {
+function descendantsOf(pid: number): readonly number[] {
   try {
-    return readFileSync(childrenFile(pid), 'utf8').split(' ').filter(Boolean).map(Number);
+    const children = readFileSync(childrenFile(pid), 'utf8').split(' ').filter(Boolean).map(Number);
+    return [...children, ...children.flatMap(descendantsOf)];
   } catch {
     return [];
   }
@@ -92,7 +93,7 @@ function execNow(argv: readonly [string, ...string[]], options: ExecOptions): Pr
     if (child.pid === undefined) return;
     const { pid } = child;
     const watch = endIfStuck(
-      () => [pid],
+      () => [pid, ...descendantsOf(pid)],
       () => signal(child, hasOwnGroup, 'SIGKILL'),
     );
     interrupt?.addEventListener('abort', terminate);

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { noteHead } from '../git/commit.ts';
-import { seeTreeToCommit } from '../git/seen-tree.ts';
-import { recordTree, writeTree } from '../git/tree.ts';
+import { seeTree } from '../git/seen-tree.ts';
+import { recordTree } from '../git/refs.ts';
+import { writeTree } from '../git/tree.ts';
 import { commitWithGit, type GitCommitOrder } from './git-commit.ts';
 
 const START = 'refs/ralph/it/start';
@@ -36,7 +37,6 @@ const commit = (order: Partial<GitCommitOrder> = {}, interrupt = new AbortContro
     repository: { ...at.repository(), interrupt },
     folder,
     start: START,
-    index: at.scratch,
     message: () => 'Add b',
     isMessageByAgent: false,
     run,
@@ -58,7 +58,7 @@ describe('a commit with git', () => {
     at.write('mine', 'old');
     at.commits();
     at.write('a', 'by the loop');
-    const { tree } = await seeTreeToCommit(at.repository(), at.scratch);
+    const { tree } = await seeTree(at.repository(), at.scratch);
     await noteHead(at.repository(), folder, { tree });
     at.write('mine', 'new');
     at.git('commit', '--quiet', '--message', 'Change mine', '--', 'mine');
@@ -72,7 +72,7 @@ describe('a commit with git', () => {
     at.write('b', 'checked');
     await note();
     at.write('b', 'later');
-    expect(await commit()).toEqual({ ending: 'done', commit: head(), warning: null, files: 1 });
+    expect(await commit()).toEqual({ ending: 'done', commit: head(), warning: null });
     expect(at.git('show', 'HEAD:b')).toBe('checked');
   });
 

@@ -19,13 +19,12 @@ import {
   movedHead,
   prepareCommit,
   readNote,
-  type SeenIndex,
 } from '../git/commit.ts';
 import { differences, type Difference } from '../git/differences.ts';
 import { GitError, utf8, type Repository } from '../git/git.ts';
-import { headCommit } from '../git/read-ref.ts';
+import { headCommit } from '../git/refs.ts';
 import { problemWith } from '../git/state.ts';
-import { emptyTree, writeTree } from '../git/tree.ts';
+import { writeTree } from '../git/tree.ts';
 import { shortList } from '../store/short-list.ts';
 import { explainGitError } from './scm-spec.ts';
 
@@ -35,8 +34,6 @@ export interface GitCommitOrder {
   readonly folder: string;
   /** The record of the loop's start. */
   readonly start: string;
-  /** The index of the last look at the files. */
-  readonly index: string;
   /** The commit message; null if the agent gave none. */
   readonly message: () => string | null;
   /** Whether the agent ran after the checks, to write the message. */
@@ -49,13 +46,7 @@ export interface GitCommitOrder {
 }
 
 export type GitCommitResult =
-  | {
-      readonly ending: 'done';
-      readonly commit: string;
-      readonly warning: string | null;
-      /** How many files were committed, if that is known without asking git. */
-      readonly files?: number;
-    }
+  | { readonly ending: 'done'; readonly commit: string; readonly warning: string | null }
   | { readonly ending: 'nothing'; readonly warning: string | null }
   | 'interrupted'
   | { readonly error: string };
@@ -80,13 +71,7 @@ async function commitChanges(order: GitCommitOrder): Promise<GitCommitResult> {
   const since = { start, tree };
   const changes = await changesSince(repository, note === null ? since : { ...since, head: note.head });
   const warning = await changedAfterChecks(order, tree);
-  if (changes.length > 0) {
-    const base = (await headCommit(repository)) ?? (await emptyTree(repository));
-    const all = await differences(repository, base, tree);
-    // With other changes in the tree, the commit has another tree.
-    const seen = all.length === changes.length ? { index: order.index, tree } : null;
-    return makeCommit(order, changes, { warning, seen });
-  }
+  if (changes.length > 0) return makeCommit(order, changes, warning);
   // An agent that is asked for a message may commit by itself.
   const byAgent = await movedHead(repository, folder);
   await cancel(order);
@@ -96,19 +81,16 @@ async function commitChanges(order: GitCommitOrder): Promise<GitCommitResult> {
 async function makeCommit(
   order: GitCommitOrder,
   changes: readonly Difference[],
-  { warning, seen }: { readonly warning: string | null; readonly seen: SeenIndex | null },
+  warning: string | null,
 ): Promise<GitCommitResult> {
   const { repository, folder } = order;
   const message = order.message();
   if (message === null) return NO_MESSAGE;
   const problem = await problemWith(repository);
   if (problem !== null) return repository.interrupt.aborted ? 'interrupted' : { error: problem };
-  const { args, env } = await prepareCommit(repository, changes, { folder, message, seen });
+  const { args, env } = await prepareCommit(repository, changes, { folder, message });
   const ending = repository.interrupt.aborted ? 'interrupted' : await order.run(args, env);
-  if (ending === 'done') {
-    const commit = (await headCommit(repository)) ?? '';
-    return finish(order, commit, warning, { seen, files: changes.length });
-  }
+  if (ending === 'done') return finish(order, (await headCommit(repository)) ?? '', warning);
   const made = await findAttemptedCommit({ ...repository, interrupt: NEVER }, folder);
   if (made !== null) return ending === 'interrupted' ? ending : finish(order, made, warning);
   await cancel(order);
@@ -123,12 +105,10 @@ async function finish(
   { repository, folder }: GitCommitOrder,
   commit: string,
   warning: string | null,
-  prepared: { readonly seen: SeenIndex | null; readonly files: number } | null = null,
 ): Promise<GitCommitResult> {
   try {
-    const isAsPrepared = await finishCommit(repository, folder, commit, prepared?.seen?.tree);
-    const files = isAsPrepared && prepared !== null ? { files: prepared.files } : {};
-    return { ending: 'done', commit, warning, ...files };
+    await finishCommit(repository, folder, commit);
+    return { ending: 'done', commit, warning };
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     const failure = `committed ${commit.slice(0, 7)}, but could not update the index: ${error.message}`;

@@ -4,7 +4,7 @@ import { makeFolders } from '../files/make-folders.ts';
 import { changesSince } from '../git/changes.ts';
 import { noteHead, wasAttempted } from '../git/commit.ts';
 import { resolveRevision, type Repository } from '../git/git.ts';
-import { headCommit } from '../git/read-ref.ts';
+import { headCommit } from '../git/refs.ts';
 import { problemWith } from '../git/state.ts';
 import type { Changes } from '../loop/event.ts';
 import { isCommit } from '../loop/words.ts';

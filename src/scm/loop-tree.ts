@@ -4,7 +4,8 @@ import { fingerprint } from '../git/fingerprint.ts';
 import type { Repository } from '../git/git.ts';
 import { GitError } from '../git/git-error.ts';
 import { isInRepository } from '../git/in-repository.ts';
-import { seeTreeAndFingerprint, seeTreeToCommit, type SeenTree } from '../git/seen-tree.ts';
+import { fingerprintOfSeen, seeTree } from '../git/seen-tree.ts';
+import type { SeenTree } from '../git/tree.ts';
 import type { Policy } from '../loop/policy.ts';
 import { checkMarker, type StartedLoop } from '../store/run-environment.ts';
 import { treeOf } from '../store/spec.ts';
@@ -36,9 +37,9 @@ export class LoopTree {
     const { name, value } = checkMarker(spec, `checkpoint:${iteration}`);
     const marked = { ...repository, env: { ...repository.env, [name]: value }, interrupt };
     try {
-      const { fingerprint: found, ...tree } = await seeTreeAndFingerprint(marked, index);
-      this.#keep(tree);
-      return found;
+      const seen = await seeTree(marked, index);
+      this.#keep(seen);
+      return await fingerprintOfSeen(marked, seen);
     } catch (error) {
       // The checkpoint will report it.
       if (error instanceof GitError) return null;
@@ -49,7 +50,7 @@ export class LoopTree {
   /** Looks again, after checks. */
   async look(repository: Repository): Promise<SeenTree> {
     this.forget();
-    const tree = await seeTreeToCommit(repository, checkpointIndex(this.#loop.folder));
+    const tree = await seeTree(repository, checkpointIndex(this.#loop.folder));
     this.#keep(tree);
     return tree;
   }

@@ -12,7 +12,7 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { mayHaveHooks } from '../git/hooks.ts';
-import { headCommit } from '../git/read-ref.ts';
+import { headCommit } from '../git/refs.ts';
 import { commitMessage, plainMessage, withoutClaims } from '../loop/commit-message.ts';
 import { isCommit, splitWords } from '../loop/words.ts';
 import { refuseReportedFullDisk } from '../process/full-disk.ts';
@@ -28,7 +28,7 @@ import { withSubject } from './commit-subject.ts';
 import { gitIn } from './git.ts';
 import { commitWithGit, NO_MESSAGE } from './git-commit.ts';
 import { lookForChanges } from './look-for-changes.ts';
-import { checkpointIndex, type LoopTree } from './loop-tree.ts';
+import type { LoopTree } from './loop-tree.ts';
 import { scmProgram, type ScmProgram } from './program.ts';
 import { taskEnvironment, taskRepository, type ScmSpec } from './scm-spec.ts';
 import { startRef } from './start.ts';
@@ -61,7 +61,6 @@ class ScmTasks {
   #commit: string | null = null;
   #done: readonly string[] = [];
   #warning: string | null = null;
-  #files: number | null = null;
   /** At the moment of the commit: a later task may check out another branch. */
   #branch: Pick<Committed, 'branch'> | null = null;
 
@@ -82,7 +81,7 @@ class ScmTasks {
     if (typeof message === 'object') removeAnswer(folder, message.run, agent);
     if (committed.commit === null) return committed;
     const git = gitIn(treeOf(spec), env);
-    const known = await withSubject(committed, git, (text) => masked(text, env), this.#files);
+    const known = await withSubject(committed, git, (text) => masked(text, env));
     return { ...known, ...(this.#branch ?? (await branchFact(git))) };
   }
 
@@ -139,7 +138,6 @@ class ScmTasks {
       repository,
       folder: this.#folder,
       start: startRef(this.#loop.spec),
-      index: checkpointIndex(this.#loop.folder),
       message: () => messageFrom(this.#loop, this.#effect),
       isMessageByAgent: typeof message === 'object',
       run: (args, env) => this.#run(program, args, task, index, env),
@@ -147,10 +145,7 @@ class ScmTasks {
     if (result === 'interrupted' || 'error' in result) return result;
     this.#commit = result.ending === 'done' ? result.commit : null;
     this.#warning = result.warning ?? this.#warning;
-    if (result.ending === 'done') {
-      this.#files = result.files ?? null;
-      this.#branch = await branchFact(repository);
-    }
+    if (result.ending === 'done') this.#branch = await branchFact(repository);
     return result.ending;
   }
 

@@ -4,11 +4,11 @@ import { realPath } from '../files/paths.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { leftOutTrailers, removeRecords, thinRecords } from '../git/records.ts';
-import { GitError, nonInteractiveEnv, type Repository } from '../git/git.ts';
+import { GitError, nonInteractiveEnv, resolveRevision, type Repository } from '../git/git.ts';
 import { GitMissing } from '../git/git-error.ts';
-import { recordedTree } from '../git/read-ref.ts';
+import { recordName, recordTree } from '../git/refs.ts';
 import { problemWith } from '../git/state.ts';
-import { recordName, recordTree, withTree, type Lacking } from '../git/tree.ts';
+import { withTree, type SeenTree } from '../git/tree.ts';
 import { isCommit } from '../loop/words.ts';
 import type { StartRecord } from '../loop/event.ts';
 import { hasEvidence } from '../loop/evidence.ts';
@@ -69,7 +69,7 @@ export async function recordStart(loop: StartSpec): Promise<RecordedStart> {
   const repository = userGit(policy, treeOf(spec), env, loop.say);
   const ref = startRef(spec);
   try {
-    const known = loop.isNew === true ? null : await recordedTree(repository, ref);
+    const known = loop.isNew === true ? null : await resolveRevision(repository, `${ref}^{tree}`);
     const tree = known ?? (await writeRecord(repository, loop, ref));
     // After a run the ref may be the agent's, and only the journal knows the start.
     if (loop.hasRun) return { start: null, notes: [], isRecorded: true };
@@ -95,7 +95,7 @@ function promptFile(spec: Spec, { plan }: Policy): string | null {
 
 /** Records the tree as it is now, and returns its id. The first look of the loop, which follows, uses the same index. */
 function writeRecord(repository: Repository, { spec, folder }: StartedLoop, ref: string): Promise<string> {
-  const record = async (tree: string, { large }: Lacking): Promise<string> => {
+  const record = async ({ tree, large }: SeenTree): Promise<string> => {
     await recordTree(repository, {
       ref,
       tree,
