@@ -3,6 +3,7 @@ import { removeLoop } from '../commands/remove.ts';
 import { readAllLoops } from '../store/read-loop.ts';
 import { registered, unreserve } from '../store/registry.ts';
 import { LoopFolder } from '../store/store.ts';
+import { sizeText } from '../loop/counted.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
@@ -20,8 +21,12 @@ export async function rm(
   }
   if (name === null)
     throw new UserError('which loop? name it, or remove those of gone workspaces with: --gone');
-  const agent = await removeLoop(findLoop(workspaceOf(options), name));
+  const { agent, bytesForGc } = await removeLoop(findLoop(workspaceOf(options), name));
   print(`removed ${name}${agent === null ? '' : ` and stopped its agent (process ${agent})`}\n`);
+  if (bytesForGc > 0)
+    warn(
+      `ralph: git gc will free ${sizeText(bytesForGc)} that only its checkpoints used (by default once they are two weeks old)\n`,
+    );
   return 0;
 }
 

@@ -10,14 +10,21 @@ import { orphanOf } from '../recovery/orphan.ts';
 import { endLeftovers } from '../recovery/recovery.ts';
 import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import type { LoopFolder } from '../store/store.ts';
-import { forgetRecords } from '../scm/start.ts';
+import { forgetRecords, spaceOfRecords } from '../scm/start.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { closeWindow } from '../views/window.ts';
 import { hasTree } from '../worktree/worktree.ts';
 
-/** Removes a loop that is not running, and returns the pid of the agent that had to be stopped, if any. */
-export async function removeLoop(loop: LoopReading): Promise<number | null> {
+export interface Removed {
+  /** The pid of the agent that had to be stopped, if any. */
+  readonly agent: number | null;
+  /** How many bytes `git gc` will free because the loop has no records any more. */
+  readonly bytesForGc: number;
+}
+
+/** Removes a loop that is not running. */
+export async function removeLoop(loop: LoopReading): Promise<Removed> {
   const { folder, spec } = loop;
   if (await hasTree(spec, startersEnvironment(process.env))) {
     throw new UserError(
@@ -33,10 +40,12 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
   try {
     const now = readLoopAt(folder) ?? loop;
     // This process holds the lock now, so the loop has no other owner.
-    const stopped = orphanOf({ ...now, owner: null });
+    const agent = orphanOf({ ...now, owner: null });
     await endLeftovers(now);
+    let bytesForGc = 0;
     if (existsSync(folder.workspace)) {
       await removeFromWorkspace(folder);
+      bytesForGc = await spaceOfRecords(folder, folder.workspace);
       await forgetRecords(folder, folder.workspace);
     }
     await closeWindow(spec);
@@ -45,7 +54,7 @@ export async function removeLoop(loop: LoopReading): Promise<number | null> {
     rmSync(folder.path, { recursive: true, force: true });
     // Last, so that a removal that was killed can be repeated.
     unreserve(folder);
-    return stopped;
+    return { agent, bytesForGc };
   } finally {
     lock.release();
   }

@@ -1,8 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { diffSince } from './diff.ts';
-import { lastOf, listRecords, nameBefore, nextRewind, takeCheckpoint, thinRecords } from './records.ts';
+import {
+  lastOf,
+  listRecords,
+  nameBefore,
+  nextRewind,
+  removeRecords,
+  sizeOfRecords,
+  takeCheckpoint,
+  thinRecords,
+} from './records.ts';
 import { recordName, recordTree } from './refs.ts';
 import { writeTree } from './tree.ts';
 
@@ -203,6 +213,27 @@ describe('the records of a loop', () => {
     await thinRecords(at.repository(), IT.id);
     expect(await records()).toEqual(['2', '4', 'rewind-1']);
     await thinRecords(at.repository(), 'other-1');
+  });
+
+  it('say how much git gc will free without them, and no other object is removed', async () => {
+    at.write('kept', 'a line\n');
+    at.commits();
+    expect(await sizeOfRecords(at.repository(), IT.id)).toBe(0);
+    await recordStart();
+    at.write('noise', randomBytes(50_000).toString('base64'));
+    at.write('staged', randomBytes(50_000).toString('base64'));
+    await takes(1);
+    at.git('add', 'staged');
+    const size = await sizeOfRecords(at.repository(), IT.id);
+    // The random bytes of one file: the user's index needs the other.
+    expect([size > 45_000, size < 60_000]).toEqual([true, true]);
+    const objects = () => Number(at.git('count-objects').split(' ')[0]);
+    const before = objects();
+    await removeRecords(at.repository(), IT.id);
+    expect([await records(), objects()]).toEqual([[], before]);
+    at.git('gc', '--quiet', '--prune=now');
+    expect(at.git('show', ':staged')).not.toBe('');
+    expect(await sizeOfRecords(at.repository(), IT.id)).toBe(0);
   });
 
   it('are an error outside of a repository', async () => {

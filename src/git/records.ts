@@ -143,6 +143,20 @@ export async function removeRecords(repository: Repository, loop: string): Promi
   await remove(repository, loop, [...(await listRecords(repository, loop)).keys()]);
 }
 
+/**
+ * How many bytes `git gc` will free without the records of a loop: those of objects that no other ref, no reflog and no index
+ * needs. 0 if git cannot say.
+ */
+export async function sizeOfRecords(repository: Repository, loop: string): Promise<number> {
+  const prefix = recordName(loop, '');
+  const others = [`--exclude=${prefix}*`, '--all', '--reflog', '--indexed-objects'];
+  const args = ['rev-list', '--objects', '--disk-usage', `--glob=${prefix}*`, '--not', ...others];
+  const { code, stdout } = await execGit(repository, args, {}, { timeoutMs: MAX_COUNTING_MS });
+  return code === 0 ? Number(stdout.toString('latin1')) : 0;
+}
+
+const MAX_COUNTING_MS = 20_000;
+
 /** For an archived loop: removes the names of records that are ancestors of the last one, and keeps those before rewinds. */
 export async function thinRecords(repository: Repository, loop: string): Promise<void> {
   const last = lastOf([...(await listRecords(repository, loop)).keys()]);

@@ -3,7 +3,7 @@ import { relative, resolve } from 'node:path';
 import { realPath } from '../files/paths.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { isInRepository } from '../git/fingerprint.ts';
-import { leftOutTrailers, removeRecords, thinRecords } from '../git/records.ts';
+import { leftOutTrailers, removeRecords, sizeOfRecords, thinRecords } from '../git/records.ts';
 import { GitError, nonInteractiveEnv, resolveRevision, type Repository } from '../git/git.ts';
 import { GitMissing } from '../git/git-error.ts';
 import { recordName, recordTree } from '../git/refs.ts';
@@ -143,28 +143,34 @@ function commitsWithGit({ commit }: Policy, folder: string, env: Readonly<Record
 }
 
 /** Removes all records of a loop in this workspace. */
-export function forgetRecords({ id }: Pick<Spec, 'id'>, workspace: string): Promise<void> {
-  return ignoringErrors(workspace, (repository) => removeRecords(repository, id));
+export async function forgetRecords({ id }: Pick<Spec, 'id'>, workspace: string): Promise<void> {
+  await ignoringErrors(workspace, (repository) => removeRecords(repository, id));
+}
+
+/** How many bytes `git gc` will free without the records of a loop in this workspace; 0 if git cannot say. */
+export async function spaceOfRecords({ id }: Pick<Spec, 'id'>, workspace: string): Promise<number> {
+  return (await ignoringErrors(workspace, (repository) => sizeOfRecords(repository, id))) ?? 0;
 }
 
 /** Keeps the last record of an archived loop, which has the others as ancestors. */
-export function putRecordsAside({ id }: Pick<Spec, 'id'>, workspace: string): Promise<void> {
-  return ignoringErrors(workspace, (repository) => thinRecords(repository, id));
+export async function putRecordsAside({ id }: Pick<Spec, 'id'>, workspace: string): Promise<void> {
+  await ignoringErrors(workspace, (repository) => thinRecords(repository, id));
 }
 
-async function ignoringErrors(
+async function ignoringErrors<T>(
   workspace: string,
-  work: (repository: Repository) => Promise<void>,
-): Promise<void> {
-  if (!isInRepository(workspace)) return;
+  work: (repository: Repository) => Promise<T>,
+): Promise<T | null> {
+  if (!isInRepository(workspace)) return null;
   try {
-    await work({
+    return await work({
       command: ['git'],
       folder: workspace,
       env: nonInteractiveEnv(startersEnvironment(process.env)),
     });
   } catch {
     // Records that stay do no harm.
+    return null;
   }
 }
 

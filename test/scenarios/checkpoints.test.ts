@@ -50,7 +50,11 @@ describe('checkpoints', () => {
       { iteration: 2, error: null },
       { iteration: 3, error: null },
     ]);
-    expect((await stage.ralph('rm', 'it').ended).code).toBe(0);
+    const removed = await stage.ralph('rm', 'it').ended;
+    expect(removed).toMatchObject({ code: 0, stdout: 'removed it\n' });
+    expect(removed.stderr).toMatch(
+      /^ralph: git gc will free [\d.]+ (?:bytes|KB) that only its checkpoints used /,
+    );
     expect(records(stage)).toEqual([]);
   });
 
