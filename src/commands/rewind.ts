@@ -42,7 +42,7 @@ async function restore({ folder, spec }: LoopReading, word: string, found: LoopR
   const back = nextRewind(names);
   const ref = recordName(spec.id, back);
   const last = lastOf(names);
-  const keep = (tree: string): Promise<string> =>
+  const keep = (tree: string): Promise<unknown> =>
     recordTree(repository, {
       ref,
       tree,

@@ -7,7 +7,7 @@
  */
 import { differences, GITLINK_MODE, type Difference } from './differences.ts';
 import { leftOutOf } from './records.ts';
-import { emptyTree, headOrEmpty, readRecord } from './refs.ts';
+import { emptyTree, readRecord } from './refs.ts';
 import { isRalphs } from './tree.ts';
 import { bothOf, gitOutput, type Repository } from './git.ts';
 
@@ -16,8 +16,7 @@ export async function changesSince(
   repository: Repository,
   { start: ref, tree, head: earlierHead }: Since,
 ): Promise<readonly Difference[]> {
-  const start = await readRecord(repository, ref);
-  const head = await headOrEmpty(repository);
+  const { head, ...start } = await readRecord(repository, ref);
   const names = async (from: string, to: string): Promise<ReadonlySet<string>> =>
     new Set((await differences(repository, from, to)).map(({ path }) => path));
   const [different, touched] = await bothOf(differences(repository, head, tree), names(start.tree, tree));

@@ -13,10 +13,11 @@ import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nullable, string } from '../loop/shape.ts';
 import type { Difference } from './differences.ts';
-import { bothOf, execGit, gitOutput, withGitConfig, type Repository } from './git.ts';
+import { bothOf, execGit, gitLine, outputIn, withGitConfig, type Repository } from './git.ts';
 import { objectId } from './object-id.ts';
+import { countLoose } from './pack-records.ts';
 import { headCommit } from './refs.ts';
-import { followCommit, indexEntry, stage, unstage, updateIndex } from './staging.ts';
+import { followCommit, indexEntry, indexInfo, stage, unstage, UPDATE_INDEX } from './staging.ts';
 import { copyIndex, ISOLATED } from './tree.ts';
 
 /**
@@ -31,17 +32,33 @@ export async function prepareCommit(
 ): Promise<PreparedCommit> {
   const head = await noteHead(repository, folder, { tree: readNote(folder)?.tree ?? null, message });
   const index = indexFile(folder);
-  const inOwnIndex = { GIT_INDEX_FILE: index };
   await copyIndex(repository, index);
-  const reset = head === null ? ['--empty'] : ['--reset', head];
-  await gitOutput(repository, [...ISOLATED, 'read-tree', ...reset], inOwnIndex);
   await bothOf(
-    updateIndex(repository, changes.map(indexEntry), inOwnIndex),
+    fillIndex(repository, changes, { index, head }),
     stage(repository, changes, stagedFile(folder)),
   );
   // Whatever `commit.cleanup` says, a line that starts with `#` is part of the message.
   const args = ['-c', 'core.fsmonitor=false', 'commit', '--cleanup=whitespace', '--message', message];
   return { args, env: { ...withGitConfig(repository.env, NO_MAINTENANCE), GIT_INDEX_FILE: index } };
+}
+
+/** Puts the last commit and the changes into an index. */
+async function fillIndex(
+  repository: Repository,
+  changes: readonly Difference[],
+  { index, head }: { readonly index: string; readonly head: string | null },
+): Promise<void> {
+  const reset = head === null ? ['--empty'] : ['--reset', head];
+  const [read, updated] = await gitLine(
+    repository,
+    (git) => [
+      git([...ISOLATED, 'read-tree', ...reset], { GIT_INDEX_FILE: index }),
+      git(UPDATE_INDEX, { GIT_INDEX_FILE: index }),
+    ],
+    { input: indexInfo(changes.map(indexEntry)) },
+  );
+  outputIn(read, 'read-tree');
+  outputIn(updated, 'update-index');
 }
 
 /** Maintenance that sees only this index would prune objects that the user has staged in theirs. */
@@ -62,9 +79,9 @@ export interface PreparedCommit {
 export async function noteHead(
   repository: Repository,
   folder: string,
-  { tree, message = null }: { readonly tree: string | null; readonly message?: string | null },
+  { tree, message = null, head: known }: Partial<Note> & Pick<Note, 'tree'>,
 ): Promise<string | null> {
-  const head = await headCommit(repository);
+  const head = known === undefined ? await headCommit(repository) : known;
   const note: Note = { head, tree, message };
   replaceFile(noteFile(folder), JSON.stringify(note), { mode: PRIVATE_FILE });
   return head;
@@ -93,8 +110,25 @@ export async function cancelCommit(repository: Repository, folder: string): Prom
 export async function finishCommit(repository: Repository, folder: string, commit: string): Promise<void> {
   rmSync(indexFile(folder), { force: true });
   await followCommit(repository, stagedFile(folder), commit);
-  await execGit(repository, ['maintenance', 'run', '--auto', '--quiet'], {}, { as: 'user' });
+  await maintain(repository);
 }
+
+/**
+ * Git itself would find nothing to do while there are few new objects since it was asked last; the first commit asks it
+ * nevertheless.
+ */
+async function maintain(repository: Repository): Promise<void> {
+  const objects = await countLoose(repository);
+  const asked = objectsWhenAsked.get(repository.folder);
+  if (asked !== undefined && objects < asked + FEW) return;
+  await execGit(repository, ['maintenance', 'run', '--auto', '--quiet'], {}, { as: 'user' });
+  objectsWhenAsked.set(repository.folder, await countLoose(repository));
+}
+
+/** By folder. */
+const objectsWhenAsked = new Map<string, number>();
+/** Far less than git's own limit of 6,700. */
+const FEW = 500;
 
 /** HEAD, if it has moved since it was noted. */
 export async function movedHead(repository: Repository, folder: string): Promise<string | null> {
@@ -107,7 +141,7 @@ export async function movedHead(repository: Repository, folder: string): Promise
 export async function findAttemptedCommit(repository: Repository, folder: string): Promise<string | null> {
   const note = readNote(folder);
   const message = note?.message ?? null;
-  const head = await movedHead(repository, folder);
+  const head = message === null ? null : await movedHead(repository, folder);
   if (message === null || head === null) return null;
   const since = note === null || note.head === null ? head : `${note.head}..${head}`;
   // It need not be HEAD, and a hook may have added to the message.

@@ -2,7 +2,7 @@
  * The records of a loop: `start`, one per iteration (a checkpoint, named by its number), and one before each rewind
  * (`rewind-1`). Each is a commit on top of the one before it; that of an iteration whose whole tree was committed is that commit.
  */
-import { bothOf, execGit, gitOutput, resolveRevision, type Repository } from './git.ts';
+import { execGit, gitOutput, type Repository } from './git.ts';
 import { recordName, recordTree } from './refs.ts';
 import { seeTree } from './seen-tree.ts';
 import type { SeenTree } from './tree.ts';
@@ -17,21 +17,28 @@ export async function takeCheckpoint(
   iteration: number,
   what: string | SeenTree,
 ): Promise<Checkpoint> {
-  const seen = typeof what === 'string' ? seeTree(repository, what) : Promise.resolve(what);
-  const [found, on] = await bothOf(seen, recordBefore(repository, id, iteration));
+  const found = typeof what === 'string' ? await seeTree(repository, what) : what;
   const { tree, large } = found;
   const ref = recordName(id, String(iteration));
-  const head = await recordTree(repository, {
-    ref,
-    tree,
-    message: `ralph: ${name}, iteration ${iteration}`,
-    trailers: [`Ralph-Loop: ${name}`, `Ralph-Iteration: ${iteration}`, ...leftOutTrailers(large)],
-    on,
-    // Its message cannot name what is left out.
-    mayBeHead: large.length === 0,
-  });
+  const recordOn = (on: string | null): Promise<string | null> =>
+    recordTree(repository, {
+      ref,
+      tree,
+      message: `ralph: ${name}, iteration ${iteration}`,
+      trailers: [`Ralph-Loop: ${name}`, `Ralph-Iteration: ${iteration}`, ...leftOutTrailers(large)],
+      on,
+      // Its message cannot name what is left out.
+      mayBeHead: on !== null && large.length === 0,
+    });
+  // Usually the iteration before has a record, which saves listing all of them.
+  let on: string | null = recordName(id, iteration === 1 ? 'start' : String(iteration - 1));
+  let head = await recordOn(on);
+  if (head === null) {
+    on = await recordBefore(repository, id, iteration);
+    head = await recordOn(on);
+  }
   const known = large.length === 0 || iteration === 1 ? [] : await leftOutOf(repository, on);
-  return { ...found, head, ref, fresh: large.filter((path) => !known.includes(path)) };
+  return { ...found, head: head ?? '', ref, fresh: large.filter((path) => !known.includes(path)) };
 }
 
 /** The tree that is recorded, and what it lacks. */
@@ -77,12 +84,8 @@ export interface Recorded {
   readonly name: string;
 }
 
-/** The commit of the previous checkpoint or of the start; null if there is none. */
+/** The commit of the last record before an iteration; null if there is none. */
 async function recordBefore(repository: Repository, loop: string, iteration: number): Promise<string | null> {
-  // Usually the previous iteration has one, which saves listing all records.
-  const previous = recordName(loop, iteration === 1 ? 'start' : String(iteration - 1));
-  const last = await resolveRevision(repository, previous);
-  if (last !== null || iteration === 1) return last;
   const records = await listRecords(repository, loop);
   const before = nameBefore([...records.keys()], iteration);
   return before === null ? null : (records.get(before) ?? null);

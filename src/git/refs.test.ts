@@ -55,8 +55,14 @@ describe('a record', () => {
     expect(at.git('log', '--format=%s', REF)).toBe('m\n');
   });
 
+  it('is not made on one that does not exist', async () => {
+    expect(await records({ on: 'refs/ralph/it-1/6', mayBeHead: true })).toBeNull();
+    expect(at.git('for-each-ref', 'refs/ralph')).toBe('');
+  });
+
   it('that git cannot write names the command', async () => {
-    await expect(records({ on: 'a'.repeat(40) })).rejects.toThrow(/^git commit-tree failed: /);
+    const lost = { tree: 'a'.repeat(40) };
+    await expect(records(lost)).rejects.toThrow(/^git commit-tree failed: /);
     at.write('.git/refs/ralph/it-1/7/8', `${parsed('HEAD')}\n`);
     await expect(records()).rejects.toThrow(/^git update-ref failed: /);
   });

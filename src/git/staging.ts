@@ -13,7 +13,7 @@ import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, list, rule, string } from '../loop/shape.ts';
 import { parseDifferences, RAW_OPTIONS, type Difference } from './differences.ts';
 import { foldersOf } from './folders.ts';
-import { execGit, gitFailure, gitOutput, type Repository } from './git.ts';
+import { execGit, gitFailure, gitLine, gitOutput, outputIn, type Repository } from './git.ts';
 import { headOrEmpty } from './refs.ts';
 import { ISOLATED } from './tree.ts';
 
@@ -43,7 +43,8 @@ interface Staged {
 export async function unstage(repository: Repository, note: string): Promise<void> {
   if (!existsSync(note)) return;
   const uninterrupted = { ...repository, interrupt: NEVER };
-  const differing = await entriesDifferingFrom(uninterrupted, await headOrEmpty(uninterrupted));
+  const head = await headOrEmpty(uninterrupted);
+  const differing = entriesIn(await gitOutput(uninterrupted, diffIndex(head)));
   const unchanged = readNote(note).filter(({ path, entry }) => differing.get(path) === entry);
   await updateIndex(uninterrupted, previousEntries(unchanged));
   rmSync(note, { force: true });
@@ -55,16 +56,12 @@ export async function unstage(repository: Repository, note: string): Promise<voi
  */
 export async function followCommit(repository: Repository, note: string, commit: string): Promise<void> {
   const uninterrupted = { ...repository, interrupt: NEVER };
-  const listed = await gitOutput(uninterrupted, [
-    'diff-tree',
-    '-r',
-    ...RAW_OPTIONS,
-    '--root',
-    '--no-commit-id',
-    commit,
+  const [listed, differingNow] = await gitLine(uninterrupted, (git) => [
+    git(['diff-tree', '-r', ...RAW_OPTIONS, '--root', '--no-commit-id', commit]),
+    git(diffIndex(commit)),
   ]);
-  const committed = parseDifferences(listed);
-  const differing = await entriesDifferingFrom(uninterrupted, commit);
+  const committed = parseDifferences(outputIn(listed, 'diff-tree'));
+  const differing = entriesIn(outputIn(differingNow, 'diff-index'));
   const staged = readNote(note);
   const stagedEntries = new Map(staged.map(({ path, entry }) => [path, entry] as const));
   const isOutdated = ({ path, modes, object }: Difference): boolean =>
@@ -78,23 +75,26 @@ export async function followCommit(repository: Repository, note: string, commit:
   rmSync(note, { force: true });
 }
 
-/** Writes entries to an index: the user's, or the one that `extraEnv` names. */
-export async function updateIndex(
-  repository: Repository,
-  entries: readonly string[],
-  extraEnv: Readonly<Record<string, string>> = {},
-): Promise<void> {
+/** Writes entries to the user's index. */
+async function updateIndex(repository: Repository, entries: readonly string[]): Promise<void> {
   if (entries.length === 0) return;
-  const args = [...ISOLATED, 'update-index', '--index-info'];
-  const input = entries.map(quotedEntry).join('');
+  const input = indexInfo(entries);
   for (let tries = 0; ; tries++) {
     // oxlint-disable-next-line no-await-in-loop -- retries while another git command holds the index lock
-    const answer = await execGit(repository, args, extraEnv, { input });
+    const answer = await execGit(repository, UPDATE_INDEX, {}, { input });
     if (answer.code === 0) return;
-    if (tries === MAX_RETRIES || !isLocked(answer.stderr)) throw gitFailure(args, answer);
+    if (tries === MAX_RETRIES || !isLocked(answer.stderr)) throw gitFailure(UPDATE_INDEX, answer);
     // oxlint-disable-next-line no-await-in-loop -- as above
     await sleep(RETRY_DELAY_MS);
   }
+}
+
+/** Reads entries from its stdin. */
+export const UPDATE_INDEX: readonly string[] = [...ISOLATED, 'update-index', '--index-info'];
+
+/** Entries as `UPDATE_INDEX` reads them. */
+export function indexInfo(entries: readonly string[]): string {
+  return entries.map(quotedEntry).join('');
 }
 
 /** Whether the lock is another one's. On a full disk git names the lock too. */
@@ -159,13 +159,13 @@ function previousEntries(staged: readonly Staged[]): readonly string[] {
   return [...removals, ...staged.flatMap(({ before }) => before)];
 }
 
-/** The entries of the user's index that differ from a tree. */
-async function entriesDifferingFrom(
-  repository: Repository,
-  tree: string,
-): Promise<ReadonlyMap<string, string>> {
-  const args = ['diff-index', '--cached', ...RAW_OPTIONS, '--ignore-submodules=none', tree];
-  const found = parseDifferences(await gitOutput(repository, args));
+/** Lists the entries of the user's index that differ from a tree. */
+function diffIndex(tree: string): readonly string[] {
+  return ['diff-index', '--cached', ...RAW_OPTIONS, '--ignore-submodules=none', tree];
+}
+
+function entriesIn(raw: string): ReadonlyMap<string, string> {
+  const found = parseDifferences(raw);
   return new Map(found.map(({ path, modes, becomes }) => [path, `${modes[1]} ${becomes}`] as const));
 }
 

@@ -1,7 +1,7 @@
 /** Why a repository cannot be committed to, and how to fix it, as messages for people. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { execGit, gitPath, utf8, type Repository } from './git.ts';
+import { execGit, gitLine, gitPath, utf8, type Repository } from './git.ts';
 
 /**
  * The first problem found; null if the repository can be committed to. Remembers where a folder is in a repository and git
@@ -17,8 +17,7 @@ export async function problemWith(
   const problem =
     (isKnown ? null : await problemWithFolder(repository)) ??
     (await unfinishedOperation(repository)) ??
-    (await unresolvedConflicts(repository)) ??
-    (await detachedHead(repository)) ??
+    (await conflictOrDetachedHead(repository)) ??
     (isKnown ? null : await problemWithIdentity(repository));
   if (problem === null && !isKnown) soundFolders.set(folder, await gitFolder(repository));
   return problem;
@@ -66,16 +65,16 @@ const OPERATIONS = [
   { file: 'BISECT_LOG', name: 'a bisect', remedy: 'end it with: git bisect reset' },
 ];
 
-async function unresolvedConflicts(repository: Repository): Promise<string | null> {
-  const { stdout } = await execGit(repository, ['ls-files', '--unmerged', '-z']);
-  return stdout.length === 0
+async function conflictOrDetachedHead(repository: Repository): Promise<string | null> {
+  const [unmerged, branch] = await gitLine(repository, (git) => [
+    git(['ls-files', '--unmerged', '-z']),
+    git(['symbolic-ref', '--quiet', 'HEAD']),
+  ]);
+  if (unmerged?.stdout !== '')
+    return 'there are unresolved conflicts; resolve them and mark them as resolved with: git add';
+  return branch?.code === 0
     ? null
-    : 'there are unresolved conflicts; resolve them and mark them as resolved with: git add';
-}
-
-async function detachedHead(repository: Repository): Promise<string | null> {
-  const { code } = await execGit(repository, ['symbolic-ref', '--quiet', 'HEAD']);
-  return code === 0 ? null : 'no branch is checked out (detached HEAD); create one with: git switch -c NAME';
+    : 'no branch is checked out (detached HEAD); create one with: git switch -c NAME';
 }
 
 /** Git has no name or email to commit with. */

@@ -57,7 +57,7 @@ export async function withTree<T>(
   try {
     const index = await indexFile(repository);
     const before = takeKeptIndex(scratch, index)?.untracked ?? null;
-    const { untracked, added, head } = await fill(repository, scratch, before);
+    const { untracked, added, commit, head } = await fill(repository, scratch, before);
     const { recorded, large } = untracked;
     let { tree } = added;
     if (index?.mayHaveRalph === true || recorded.some(isRalphs)) {
@@ -70,7 +70,14 @@ export async function withTree<T>(
       keepIndex(scratch, { of: index?.stamp ?? '', untracked: own });
     const hasNested = index?.mayHaveNested === true || recorded.some(isNested);
     const isWhole = added.isComplete && !hasNested;
-    return await use({ tree, head, unread: added.unread, large: await fromTop(repository, large), isWhole });
+    return await use({
+      tree,
+      commit,
+      head,
+      unread: added.unread,
+      large: await fromTop(repository, large),
+      isWhole,
+    });
   } finally {
     if (!isKept(scratch)) rmSync(scratch, { force: true });
     rmSync(`${scratch}.lock`, { force: true });
@@ -80,7 +87,7 @@ export async function withTree<T>(
 interface Filled {
   readonly untracked: Untracked;
   readonly added: Added;
-  /** The tree of HEAD; empty before the first commit. */
+  readonly commit: string | null;
   readonly head: string;
 }
 
@@ -101,24 +108,28 @@ async function fill(
     git(LIST_UNTRACKED),
     addCommand(git, scratch, ['--update', '--ignore-errors', '--', '.']),
     writeTreeCommand(git, scratch),
-    git(['rev-parse', '--verify', '--quiet', 'HEAD^{tree}']),
+    // Prints nothing before the first commit.
+    git(['rev-parse', '--revs-only', 'HEAD^{commit}', 'HEAD^{tree}']),
   ]);
   const untracked = untrackedIn(repository, listed);
   const added = addedIn(updated, tree);
-  const head = outputIn(found, 'rev-parse', [0, 1]).trim();
+  const [commit = '', head = ''] = outputIn(found, 'rev-parse').split('\n');
   const now = new Set(untracked.recorded);
   // Ignored or too large by now: the user's index does not have them.
   if (before?.some((path) => !now.has(path) && isThere(repository, path)) === true)
     return fill(repository, scratch, null);
   const known = new Set(before);
   const isUpToDate = untracked.isComplete && untracked.recorded.every((path) => known.has(path));
-  return { untracked, added: isUpToDate ? added : await addAll(repository, scratch, untracked, known), head };
+  const all = isUpToDate ? added : await addAll(repository, scratch, untracked, known);
+  return { untracked, added: all, commit: commit === '' ? null : commit, head };
 }
 
 /** A tree that was written, and what it lacks. All paths are from the top of the repository. */
 export interface SeenTree {
   readonly tree: string;
-  /** The tree of HEAD; empty before the first commit. */
+  /** The commit that was checked out; null before the first one. */
+  readonly commit: string | null;
+  /** The tree of that commit; empty before the first one. */
   readonly head: string;
   /** Files and folders that cannot be read. */
   readonly unread: readonly string[];

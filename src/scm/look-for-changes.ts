@@ -31,11 +31,11 @@ export async function lookForChanges(
   try {
     // An attempted commit is finished first.
     if (wasAttempted(place)) return { any: true, error: null };
-    const { tree } = await files.look(repository);
+    const { tree, commit: head } = await files.look(repository);
     makeFolders(place, PRIVATE_FOLDER);
     const changes = await changesSince(repository, { start: startRef(loop.spec), tree });
     const problem = changes.length > 0 ? await problemWith(repository) : null;
-    await noteHead(repository, place, { tree });
+    await noteHead(repository, place, { tree, head });
     const any = changes.length > 0;
     const committed = !any && (await hasOpenTasks(loop, repository, iteration, commit.tasks));
     return interrupt.aborted ? null : { any, committed, error: problem };
