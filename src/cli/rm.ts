@@ -23,12 +23,15 @@ export async function rm(
     throw new UserError('which loop? name it, or remove those of gone workspaces with: --gone');
   const { agent, bytesForGc } = await removeLoop(findLoop(workspaceOf(options), name));
   print(`removed ${name}${agent === null ? '' : ` and stopped its agent (process ${agent})`}\n`);
-  if (bytesForGc > 0)
-    warn(
-      `ralph: git gc will free ${sizeText(bytesForGc)} that only its checkpoints used (by default once they are two weeks old)\n`,
+  if (bytesForGc >= WORTH_SAYING)
+    print(
+      `git gc will free ${sizeText(bytesForGc)} that only its checkpoints used (by default once that is two weeks old)\n`,
     );
   return 0;
 }
+
+/** Bytes; the checkpoints of most loops take less. */
+const WORTH_SAYING = 2 ** 20;
 
 async function removeGone(): Promise<number> {
   const gone = readAllLoops().filter(({ folder }) => !existsSync(folder.workspace));
