@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -70,6 +71,18 @@ it('a line of gits says which program is missing', async () => {
   const elsewhere = { ...at.repository(), folder: at.path('none') };
   await expect(line(elsewhere, (git) => [git(['status'])])).rejects.toThrow('cannot run git in ');
 });
+
+it.runIf(existsSync('/proc/self/wchan'))(
+  'a git of a line does not wait for a FIFO that an agent has put in the place of .gitignore',
+  async () => {
+    execFileSync('mkfifo', [at.path('.gitignore')]);
+    const answers = await line(at.repository(), (git) => [
+      git(['ls-files', '--others', '--exclude-standard']),
+      git(['rev-parse', 'HEAD']),
+    ]);
+    expect(answers[0]?.code).not.toBe(0);
+  },
+);
 
 it('a line of gits that is interrupted ends with the git that runs', async () => {
   const pidFile = join(at.folder, 'pid');
