@@ -67,7 +67,7 @@ async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun>
     stderr: join(folder, 'stderr.log'),
     sandbox,
   };
-  const shim = startShim(command, table);
+  const shim = await startShim(command, table);
   return new ProcessRun(spec, shim.birth, shim.ended, table, () => shim.release());
 }
 

@@ -60,7 +60,7 @@ export async function runLogged(
     // A start blocks this process for a moment, and many loops may want one.
     await turn();
     const files = { stdin: null, stdout: log, stderr: output.stderr };
-    const shim = tryToStart({ ...command, ...files }, table);
+    const shim = await tryToStart({ ...command, ...files }, table);
     if (shim instanceof Error) {
       appendText(log, `Error: ${shim.message}\n`);
       return { code: null, timedOut: false, durationMs: 0 };
@@ -124,13 +124,12 @@ function statusIn(folder: string, status: number | null): number | null {
   return exitStatus(folder) ?? (isOfCommand ? status : null);
 }
 
-/** A command that the system refuses to start (because it is too long, for example) counts as failed. */
-function tryToStart(spec: ShimSpec, table: ProcessTable): Shim | Error {
+/** A command that is too long for the system counts as failed. */
+async function tryToStart(spec: ShimSpec, table: ProcessTable): Promise<Shim | Error> {
   try {
-    return startShim(spec, table);
+    return await startShim(spec, table);
   } catch (error) {
-    if (error instanceof Error && 'syscall' in error && String(error.syscall).startsWith('spawn'))
-      return error;
+    if (error instanceof Error && 'code' in error && error.code === 'E2BIG') return error;
     throw error;
   }
 }

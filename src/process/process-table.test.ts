@@ -92,7 +92,10 @@ for (const { source, table, tags } of TABLES)
         LAST: '1',
       };
       const waits = ['/usr/bin/env', '-i', '/bin/sh', '-c', 'sleep 300; :'] as const;
-      const shim = startShim({ folder: run, argv: waits, cwd: run, env, stdin: null, stdout, stderr }, table);
+      const shim = await startShim(
+        { folder: run, argv: waits, cwd: run, env, stdin: null, stdout, stderr },
+        table,
+      );
       const { pid: shimPid } = shim.birth;
       const ofAgent = (): readonly number[] => childrenOf(shimPid).flatMap(childrenOf);
       await until('a child of the agent', () => ofAgent().length > 0 || null, { everyMs: 5 });

@@ -30,7 +30,7 @@ afterEach(async () => {
 const marker = () => ({ name: 'RALPH_RUN_ID', value: folder });
 const file = (name: string): string => join(folder, name);
 const env = () => ({ PATH: process.env['PATH'] ?? '', RALPH_RUN_ID: folder });
-const start = (script: string): Shim =>
+const start = (script: string): Promise<Shim> =>
   startShim(
     {
       folder,
@@ -80,22 +80,30 @@ const isDead = async (name: string): Promise<boolean> => {
 
 describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
   it('has its own output and its own exit status, also if a signal ended it', async () => {
-    await start('echo out; echo err >&2; exit 7').ended;
+    await (
+      await start('echo out; echo err >&2; exit 7')
+    ).ended;
     expect([exitStatus(folder), read('out'), read('err')]).toEqual([7, 'out\n', 'err\n']);
     rmSync(folder, { recursive: true });
     folder = mkdtempSync(join(tmpdir(), 'ralph-sandboxed-'));
-    await start('kill -9 $$').ended;
+    await (
+      await start('kill -9 $$')
+    ).ended;
     expect(exitStatus(folder)).toBe(137);
   });
 
   it('leaves nothing behind, also not a process without environment, parent and session', async () => {
-    await start(`${HIDDEN(file('alive'))} exit 3`).ended;
+    await (
+      await start(`${HIDDEN(file('alive'))} exit 3`)
+    ).ended;
     expect(exitStatus(folder)).toBe(3);
     expect(await isDead('alive')).toBe(true);
   });
 
   it('gets SIGTERM and its whole grace; the exit status is written when it is over', async () => {
-    const shim = start('trap "sleep 0.5; echo late; exit 9" TERM; echo up; while :; do sleep 0.02; done');
+    const shim = await start(
+      'trap "sleep 0.5; echo late; exit 9" TERM; echo up; while :; do sleep 0.02; done',
+    );
     await isUp(shim);
     const { strays } = await stop(shim);
     expect(read('out')).toBe('up\nlate\n');
@@ -104,7 +112,7 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
   });
 
   it('survives the end of bubblewrap itself, and still reports its status', async () => {
-    const shim = start('echo up; sleep 0.4; echo late; exit 5');
+    const shim = await start('echo up; sleep 0.4; echo late; exit 5');
     await isUp(shim);
     const group = (await procfs.left({ shim: shim.birth, marker: marker(), folder })).pids;
     const isBubblewrap = (pid: number): boolean =>
@@ -115,7 +123,7 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
   });
 
   it('is killed after the grace with everything that hides in it', async () => {
-    const shim = start(`trap "" TERM; ${HIDDEN(file('alive'))} echo up; while :; do sleep 0.02; done`);
+    const shim = await start(`trap "" TERM; ${HIDDEN(file('alive'))} echo up; while :; do sleep 0.02; done`);
     await isUp(shim);
     await stop(shim, 100);
     expect(exitStatus(folder)).toBe(137);
@@ -124,7 +132,7 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
 
   it('has its own exit status, also if something that it left behind had to be killed', async () => {
     const stubborn = `env -i setsid /bin/sh -c 'trap "" TERM; echo x >${file('alive')}; while :; do sleep 0.02; done' &`;
-    const shim = start(
+    const shim = await start(
       `trap "exit 4" TERM; ${stubborn} while [ ! -e ${file('alive')} ]; do sleep 0.01; done; echo up; while :; do sleep 0.02; done`,
     );
     await isUp(shim);
@@ -135,7 +143,7 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
   it('passes SIGTERM to what hides in it while the agent is still alive', async () => {
     const gentle = `env -i setsid /bin/sh -c 'trap "echo x >${file('bye')}; exit 0" TERM; echo x >${file('alive')}; while :; do sleep 0.02; done' &`;
     const waits = `trap 'while [ ! -e ${file('bye')} ]; do sleep 0.02; done; exit 8' TERM;`;
-    const shim = start(
+    const shim = await start(
       `${waits} ${gentle} while [ ! -e ${file('alive')} ]; do sleep 0.01; done; echo up; while :; do sleep 0.02; done`,
     );
     await isUp(shim);
@@ -144,12 +152,16 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
   });
 
   it('cannot end the first process of its namespace', async () => {
-    await start('kill -9 $PPID; kill -9 1; exit 6').ended;
+    await (
+      await start('kill -9 $PPID; kill -9 1; exit 6')
+    ).ended;
     expect(exitStatus(folder)).toBe(6);
   });
 
   it('does not reach its shim with a signal to its own group', async () => {
-    await start('kill -9 0').ended;
+    await (
+      await start('kill -9 0')
+    ).ended;
     expect(exitStatus(folder)).toBe(137);
   });
 
@@ -172,7 +184,7 @@ describe('a program in a PID namespace', { tags: ['bwrap', 'setsid'] }, () => {
 
   it('reports what bubblewrap says if the sandbox cannot be made', async () => {
     const broken: Wrapper = { ...sandbox, command: ['bwrap', '--bind', '/does/not/exist', '/'] };
-    const shim = startShim(
+    const shim = await startShim(
       {
         folder,
         argv: ['/bin/true'],

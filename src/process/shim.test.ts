@@ -27,8 +27,8 @@ afterEach(async () => {
 });
 
 const file = (name: string) => join(folder, name);
-const start = (script: string, more: Partial<ShimSpec> = {}): Shim => {
-  const shim = startShim(
+const start = async (script: string, more: Partial<ShimSpec> = {}): Promise<Shim> => {
+  const shim = await startShim(
     {
       folder,
       argv: ['/bin/sh', '-c', script],
@@ -58,7 +58,7 @@ const says = (text: string): Promise<true> => {
 describe('a shim', () => {
   it('connects the agent to files and writes its exit status', async () => {
     writeFileSync(file('in'), 'prompt');
-    const shim = start('cat; echo oops >&2; exit 7');
+    const shim = await start('cat; echo oops >&2; exit 7');
     await shim.ended;
     expect(output()).toBe('prompt');
     expect(readFileSync(file('err'), 'utf8')).toBe('oops\n');
@@ -70,7 +70,7 @@ describe('a shim', () => {
     const odd = `a'b"c $HOME \`id\` \\ ; & | > < * ? # ~ \n\t é 你`;
     const script = 'console.log(JSON.stringify([process.argv.slice(1), process.env, process.umask()]))';
     const given = { ...env(), A: odd, OLDPWD: '/old', RALPH_UMASK: '027' };
-    const shim = start('', { argv: [process.execPath, '-e', script, odd, ''], env: given });
+    const shim = await start('', { argv: [process.execPath, '-e', script, odd, ''], env: given });
     expect(await shim.ended).toBe(0);
     const { RALPH_UMASK, ...passedOn } = given;
     const seen: unknown = JSON.parse(output());
@@ -80,23 +80,23 @@ describe('a shim', () => {
 
   it('keeps the name that a person has for the working directory', async () => {
     symlinkSync(folder, file('link'));
-    const shim = start('echo $PWD', { env: { ...env(), PWD: file('link') } });
+    const shim = await start('echo $PWD', { env: { ...env(), PWD: file('link') } });
     await shim.ended;
     expect(output()).toBe(`${file('link')}\n`);
   });
 
   it('runs the agent at most once, however often it is started', async () => {
-    const first = start('echo ran');
+    const first = await start('echo ran');
     await first.ended;
     await stop(first, 0);
-    const second = start('echo ran');
+    const second = await start('echo ran');
     await second.ended;
     expect(output()).toBe('ran\n');
     expect(shimPid(folder)).toBe(first.birth.pid);
   });
 
   it('survives a signal to its process group that ends the agent', async () => {
-    const shim = start('echo ready; exec sleep 300');
+    const shim = await start('echo ready; exec sleep 300');
     await says('ready');
     process.kill(-shim.birth.pid, 'SIGTERM');
     await shim.ended;
@@ -106,7 +106,7 @@ describe('a shim', () => {
   it.each(['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const)(
     'lets the agent handle %s itself',
     async (name) => {
-      const shim = start(
+      const shim = await start(
         `trap 'echo caught; exit 0' ${name.slice(3)}; echo ready; while :; do sleep 0.01; done`,
       );
       await says('ready');
@@ -119,7 +119,7 @@ describe('a shim', () => {
   it('is stopped with its agent, however early', async () => {
     for (let ms = 0; ms < 6; ms++) {
       /* oxlint-disable no-await-in-loop -- one after the other */
-      const shim = start('sleep 60');
+      const shim = await start('sleep 60');
       if (ms > 0) await sleep(ms);
       await stop(shim, 5000);
       expect(await procfs.marked(marker)).toEqual([]);
@@ -130,7 +130,7 @@ describe('a shim', () => {
   });
 
   it('has no exit status while the agent runs, or after the shim was killed', async () => {
-    const shim = start('echo ready; exec sleep 300');
+    const shim = await start('echo ready; exec sleep 300');
     await says('ready');
     expect(exitStatus(folder)).toBeNull();
     process.kill(shim.birth.pid, 'SIGKILL');
@@ -150,7 +150,7 @@ describe('a shim', () => {
 
 describe('stopRun', () => {
   it('ends a cooperative agent with SIGTERM and does not signal the shim', async () => {
-    const shim = start('echo ready; exec sleep 300');
+    const shim = await start('echo ready; exec sleep 300');
     await says('ready');
     const { ended } = await stop(shim, 60_000);
     await shim.ended;
@@ -159,7 +159,7 @@ describe('stopRun', () => {
   });
 
   it('kills an agent that ignores SIGTERM, and its children, after the grace', async () => {
-    const shim = start(`trap '' TERM; sleep 300 & echo ready; while :; do sleep 0.05; done`);
+    const shim = await start(`trap '' TERM; sleep 300 & echo ready; while :; do sleep 0.05; done`);
     await says('ready');
     await stop(shim, 50);
     await shim.ended;
@@ -168,7 +168,7 @@ describe('stopRun', () => {
   });
 
   it('ends a process that left the process group and the session', { tags: ['setsid'] }, async () => {
-    const shim = start('setsid sh -c "echo away; exec sleep 300" & wait');
+    const shim = await start('setsid sh -c "echo away; exec sleep 300" & wait');
     await says('away');
     await stop(shim, 5000);
     await shim.ended;
@@ -176,7 +176,7 @@ describe('stopRun', () => {
   });
 
   it('ends processes that a finished agent left running', { tags: ['setsid'] }, async () => {
-    const shim = start('sleep 300 & setsid sleep 300 & until [ -e go ]; do sleep 0.01; done');
+    const shim = await start('sleep 300 & setsid sleep 300 & until [ -e go ]; do sleep 0.01; done');
     writeFileSync(file('go'), '');
     await shim.ended;
     expect(exitStatus(folder)).toBe(0);

@@ -14,7 +14,7 @@
  * 6. In a sandbox, `exit` is written once nothing that the agent has started is left (`sandboxed.ts`).
  * 7. A command that no later owner adopts has a shim without files: its exit code is that of the command.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { openRegular } from '../files/files.ts';
 import { SHIM_NAME, unknownBirth, type Birth, type ProcessTable } from './process-table.ts';
@@ -47,8 +47,8 @@ const EXIT = `
 exit $ralph_status
 `;
 
-/** Starts the shim; throws if the shell cannot be started. */
-export function startShim(spec: ShimSpec, table: Pick<ProcessTable, 'birth'>): Shim {
+/** Starts the shim; rejects with the error of the system if the shell cannot be started. */
+export async function startShim(spec: ShimSpec, table: Pick<ProcessTable, 'birth'>): Promise<Shim> {
   const descriptors = openFiles(spec);
   try {
     const [shell, ...args] = shimCommand(spec);
@@ -58,12 +58,7 @@ export function startShim(spec: ShimSpec, table: Pick<ProcessTable, 'birth'>): S
       stdio: [...descriptors],
       detached: true,
     });
-    let startError: Error | null = null;
-    child.once('error', (error) => {
-      startError = error;
-    });
-    if (child.pid === undefined)
-      throw startError ?? new Error(`cannot start /bin/sh in ${spec.cwd}; ${hintFor(spec.cwd)}`);
+    if (child.pid === undefined) throw await whyNot(child, spec.cwd);
     const ended = new Promise<number | null>((resolve) => {
       child.once('exit', (code) => resolve(code));
     });
@@ -124,10 +119,12 @@ export function shimEnvironment(env: ShimSpec['env']): Readonly<Record<string, s
   return { ...env, RALPH_UMASK: umaskOf(env) };
 }
 
-function hintFor(folder: string): string {
-  return existsSync(folder)
-    ? 'the system refuses to start another process; check its limits with: ulimit -a'
-    : 'check that this folder exists';
+/** Node.js reports the error of the system after the call. A folder that is gone looks like a shell that is. */
+async function whyNot(child: ChildProcess, cwd: string): Promise<Error> {
+  const error = await new Promise<Error>((resolve) => {
+    child.once('error', resolve);
+  });
+  return existsSync(cwd) ? error : new Error(`cannot start /bin/sh in ${cwd}; check that this folder exists`);
 }
 
 /** The agent's umask: the one in the environment, else the one of this process. The shim's own files are private. */
