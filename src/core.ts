@@ -11,6 +11,7 @@ export { renderPrompt, type PromptInputs, type PromptPlan } from './loop/prompt.
 export { report, type LoopReport } from './loop/report.ts';
 export { openRun } from './loop/run.ts';
 export { startScan, type Piece, type Scanner } from './loop/scan.ts';
+export type { PatternMatch, Search, UserPattern } from './loop/pattern-matcher.ts';
 export {
   describeProblem,
   findProblems,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Detector } from '../loop/completion.ts';
 import { presets } from '../loop/presets.ts';
+import { searchInTime } from '../owner/pattern-search.ts';
 import type { Agent } from './agent.ts';
 import { claude } from './claude.ts';
 import { codex } from './codex.ts';
@@ -27,7 +28,14 @@ const readerOf = (agent: Agent, detectors: readonly Detector[], prompt: string):
   const folder = mkdtempSync(join(home, 'run-'));
   writeFileSync(join(folder, 'prompt.md'), prompt);
   const context = { startedAt: 0, desk: '/nowhere', argv: ['agent'], env: () => ({}), session: null };
-  const facts = { ...context, folder, shown: { offset: 0 }, price: () => null, hide: (text: string) => text };
+  const facts = {
+    ...context,
+    folder,
+    shown: { offset: 0 },
+    price: () => null,
+    hide: (text: string) => text,
+    search: searchInTime,
+  };
   return readRun(agent, detectors, facts, () => {});
 };
 

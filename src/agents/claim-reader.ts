@@ -5,6 +5,7 @@
  * 2. It reads complete lines, so the result does not depend on how the output is cut.
  */
 import type { Claim, Detector, NearMiss } from '../loop/completion.ts';
+import type { Search } from '../loop/pattern-matcher.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import { echoOf, promptOf, type Echo } from './echo.ts';
 import { RepeatedPrompt, type RepetitionReader } from './repeated-prompt.ts';
@@ -13,6 +14,7 @@ import { seenText } from './seen-text.ts';
 export class ClaimReader {
   readonly #detectors: readonly Detector[];
   readonly #folder: string;
+  readonly #search: Search;
   #scanner: Scanner;
   /** For stderr, separately: the order of stdout and stderr is unknown. */
   #stderrScanner: Scanner;
@@ -25,10 +27,11 @@ export class ClaimReader {
   #screens = 0;
 
   /** `folder` is that of the run; `readsStderr` for a command that may claim on either stream. */
-  constructor(detectors: readonly Detector[], folder: string, readsStderr: boolean) {
+  constructor(detectors: readonly Detector[], folder: string, readsStderr: boolean, search: Search) {
     this.#detectors = detectors;
     this.#folder = folder;
-    this.#scanner = startScan(detectors);
+    this.#search = search;
+    this.#scanner = startScan(detectors, search);
     this.#stderrScanner = this.#scanner;
     this.#stderrEcho = readsStderr ? echoOf(folder) : null;
   }
@@ -81,7 +84,7 @@ export class ClaimReader {
   }
 
   #repeated(): RepeatedPrompt {
-    return (this.#prompt ??= new RepeatedPrompt(promptOf(this.#folder), this.#detectors));
+    return (this.#prompt ??= new RepeatedPrompt(promptOf(this.#folder), this.#detectors, this.#search));
   }
 
   #linesOfStderr(): OwnLines {

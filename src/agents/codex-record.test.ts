@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { presets } from '../loop/presets.ts';
 import type { SessionSpend } from '../loop/state.ts';
+import { searchInTime } from '../owner/pattern-search.ts';
 import { codex } from './codex.ts';
 import { inMessageRun } from './message-run.ts';
 import { readRun } from './reader.ts';
@@ -60,6 +61,7 @@ const tokensOf = ({ env, startedAt = FIRST_RUN, stdout = failedRun, stderr = '',
       session: told.session ?? null,
       price: () => null,
       hide: (text) => text,
+      search: searchInTime,
     },
     () => {},
   );

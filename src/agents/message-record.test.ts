@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { searchInTime } from '../owner/pattern-search.ts';
 import type { Agent } from './agent.ts';
 import { claude } from './claude.ts';
 import { gemini } from './gemini.ts';
@@ -66,6 +67,7 @@ const open = ({ agent = claude, env, startedAt = STARTED_AT }: Told = {}): RunRe
       session: null,
       price: (_, { input, output }) => (input + 5 * output) / 1e6,
       hide: (text) => text,
+      search: searchInTime,
     },
     () => {},
   );

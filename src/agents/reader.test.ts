@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PRESET_NAMES, type PresetName } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
+import { searchInTime } from '../owner/pattern-search.ts';
 import type { Agent, AgentEvent } from './agent.ts';
 import { amp } from './amp.ts';
 import { claude } from './claude.ts';
@@ -25,6 +26,7 @@ const context = (shown: ReadContext['shown'] = { offset: 0 }): ReadContext => ({
   session: null,
   price: () => null,
   hide: (text) => text,
+  search: searchInTime,
 });
 const line = (event: object): string => `${JSON.stringify(event)}\n`;
 const lines = [

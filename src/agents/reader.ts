@@ -9,6 +9,7 @@
 import type { Detector } from '../loop/completion.ts';
 import type { OutputSnapshot, RunError, UsageLimit } from '../loop/event.ts';
 import { isFatal } from '../loop/failure.ts';
+import type { Search } from '../loop/pattern-matcher.ts';
 import type { SessionSpend } from '../loop/state.ts';
 import type {
   Agent,
@@ -80,6 +81,8 @@ export interface ReadContext extends RunFacts {
   readonly session: SessionSpend | null;
   /** Masks secrets in a text: error messages go into the journal. */
   readonly hide: (text: string) => string;
+  /** Runs the patterns of the detectors. An error of it is thrown by every method that reads. */
+  readonly search: Search;
   /** The price of tokens; null if it is unknown. */
   readonly price: Price;
 }
@@ -137,7 +140,7 @@ class Reader implements RunReader {
     this.#agent = agent;
     this.#parser = agent.read(context);
     // An unknown command may print its claim on either stream.
-    this.#claims = new ClaimReader(detectors, context.folder, agent.call === null);
+    this.#claims = new ClaimReader(detectors, context.folder, agent.call === null, context.search);
     this.#stderr = new StderrReader(agent, context, (retry, isNew) => {
       this.#retried(retry);
       if (isNew) viewer.show(retry);

@@ -1,4 +1,5 @@
 import type { Detector } from '../loop/completion.ts';
+import type { Search } from '../loop/pattern-matcher.ts';
 import { claimFinder } from '../loop/scan.ts';
 import { bareLine } from './echo.ts';
 import { seenText } from './seen-text.ts';
@@ -22,8 +23,8 @@ export class RepeatedPrompt {
   /** A JSON string that is shorter holds nothing of the prompt that matters. */
   readonly #shortest: number;
 
-  constructor(prompt: string, detectors: readonly Detector[]) {
-    const find = claimFinder(detectors);
+  constructor(prompt: string, detectors: readonly Detector[], search: Search) {
+    const find = claimFinder(detectors, search);
     const text = seenText(prompt).trim();
     this.#lines = text
       .split('\n')

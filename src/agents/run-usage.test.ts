@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { searchInTime } from '../owner/pattern-search.ts';
 import { describe, expect, it } from 'vitest';
 import { claude } from './claude.ts';
 import { readRun, type ReadContext, type RunReader } from './reader.ts';
@@ -17,6 +18,7 @@ const open = (price: ReadContext['price']): RunReader =>
       session: null,
       price,
       hide: (text) => text,
+      search: searchInTime,
     },
     () => {},
   );

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { classify } from '../loop/failure.ts';
 import { presets } from '../loop/presets.ts';
 import { runWith } from '../../test/rig/run-with.ts';
+import { searchInTime } from '../owner/pattern-search.ts';
 import type { AgentEvent } from './agent.ts';
 import { codex } from './codex.ts';
 import { opencode } from './opencode.ts';
@@ -18,6 +19,7 @@ const context = (shown: ReadContext['shown'] = { offset: 0 }): ReadContext => ({
   session: null,
   price: () => null,
   hide: (text) => text,
+  search: searchInTime,
 });
 const line = (event: object): string => `${JSON.stringify(event)}\n`;
 

@@ -38,7 +38,10 @@ const RECORD_EVERY_MS = 2000;
 /** How long a limit on cost or tokens may be exceeded unnoticed: each answer of the model reports usage. */
 const USAGE_EVERY_MS = 50;
 
-/** Watches a run until it ends, there is a reason to end it, or its owner leaves; `reason` is the first of these. */
+/**
+ * Watches a run until it ends, there is a reason to end it, or its owner leaves; `reason` is the first of these. It is rejected
+ * if the output cannot be read: a pattern may need too long.
+ */
 export class RunWatch {
   readonly reason: Promise<Reason>;
   readonly #driver: Driver;
@@ -46,6 +49,7 @@ export class RunWatch {
   readonly #task: Task;
   readonly #reader: RunReader;
   #resolve!: (reason: Reason) => void;
+  #reject!: (error: unknown) => void;
   #alarms: (() => void)[] = [];
   #armedFor = '';
   #bytes = 0;
@@ -71,9 +75,12 @@ export class RunWatch {
     const { inactivityOf } = driver.state.policy.timeouts;
     this.#activity = new Activity(inactivityOf, live.screen !== undefined, now);
     this.#publishedAt = now;
-    this.reason = new Promise((resolve) => {
+    this.reason = new Promise((resolve, reject) => {
       this.#resolve = resolve;
+      this.#reject = reject;
     });
+    // It may be rejected before anything waits for it.
+    this.reason.catch(() => {});
     task.onChange(() => this.#arm());
     task.interrupted.addEventListener('abort', () => this.#resolve('interrupted'));
     if (task.interrupted.aborted) this.#resolve('interrupted');
@@ -81,7 +88,14 @@ export class RunWatch {
     if (task.left.aborted) this.#resolve('left');
     void live.ended.then(() => this.#resolve('exited'));
     this.#arm();
-    live.follow((chunk, stream) => this.#read(chunk, stream));
+    live.follow((chunk, stream) => {
+      try {
+        return this.#read(chunk, stream);
+      } catch (error) {
+        this.#reject(error);
+        throw error;
+      }
+    });
     if (live.screen !== undefined) this.#watchScreen(live);
   }
 
@@ -126,7 +140,7 @@ export class RunWatch {
     if (now >= due) this.publish();
     // The agent may print nothing more for a while. The end of a run that is no longer watched has its usage.
     else if (news === 'soon' && this.#nextPublication === null && !this.#isClosed)
-      this.#nextPublication = this.#driver.ports.clock.at(due, () => this.publish());
+      this.#nextPublication = this.#driver.ports.clock.at(due, () => this.#publishLater());
   }
 
   /** Looks at what the CLI has recorded: a moment after its output, and again and again while it prints nothing. */
@@ -137,9 +151,17 @@ export class RunWatch {
     this.#recordLookAt = at;
     this.#nextRecordLook = clock.at(at, () => {
       this.#recordLookAt = Number.POSITIVE_INFINITY;
-      this.publish('usage');
+      this.#publishLater('usage');
       this.#lookAtRecord(clock.now() + RECORD_EVERY_MS);
     });
+  }
+
+  #publishLater(what?: 'usage'): void {
+    try {
+      this.publish(what);
+    } catch (error) {
+      this.#reject(error);
+    }
   }
 
   #readStderr(chunk: Buffer): News {
@@ -216,11 +238,12 @@ export class RunWatch {
       if (this.#isClosed) return;
       if (screen !== undefined) this.#activity.saw(screen?.text ?? null, clock.now());
       if (screen !== undefined && screen !== null && this.#reader.readScreen(screen.own)) this.publish();
-      this.#nextLook = clock.at(clock.now() + LOOK_EVERY_MS, () => {
-        this.#lookingAtScreen = look();
-      });
+      this.#nextLook = clock.at(clock.now() + LOOK_EVERY_MS, start);
     };
-    this.#lookingAtScreen = look();
+    const start = (): void => {
+      this.#lookingAtScreen = look().catch((error: unknown) => this.#reject(error));
+    };
+    start();
   }
 
   /** Ends a run that was silent too long, unless a tool call is open or a file has changed meanwhile. */

@@ -123,7 +123,8 @@ export async function endRun(driver: Driver, { id, receipt }: Run): Promise<void
 /** Ends a run whose output cannot be read. */
 async function endUnread(driver: Driver, live: HostedRun): Promise<void> {
   const strays = await live.stop(driver.state.policy.timeouts.killGraceMs);
-  await live.close('leave');
+  // It throws once more why it cannot be read.
+  await live.close('leave').catch(() => {});
   recordEnd(driver, { how: 'interrupted' }, strays);
 }
 
@@ -135,21 +136,32 @@ function isStillWanted(driver: Driver, { key }: EffectOf<'run'>): boolean {
 async function follow(driver: Driver, live: HostedRun, task: Task): Promise<void> {
   const open = openRun(driver.state);
   if (open === null) return;
-  let reader: RunReader;
+  let watch: RunWatch | null = null;
   try {
-    reader = driver.ports.workspace.read(open, driver.state);
+    const reader = driver.ports.workspace.read(open, driver.state);
+    watch = new RunWatch(driver, open, live, reader, task);
+    const reason = await watch.reason;
+    await watch.close();
+    if (reason !== 'left') return await readToEnd(driver, open, live, { reader, watch, reason });
   } catch (error) {
+    await watch?.close();
     await endUnread(driver, live);
     throw error;
   }
-  const watch = new RunWatch(driver, open, live, reader, task);
-  const reason = await watch.reason;
-  await watch.close();
-  if (reason === 'left') {
-    await live.detach();
-    watch.publish();
-    return;
-  }
+  await live.detach();
+  watch.publish();
+}
+
+async function readToEnd(
+  driver: Driver,
+  open: Run,
+  live: HostedRun,
+  {
+    reader,
+    watch,
+    reason,
+  }: { readonly reader: RunReader; readonly watch: RunWatch; readonly reason: Exclude<Reason, 'left'> },
+): Promise<void> {
   // A run that printed too much is not read to its end.
   const rest = reason === 'output' ? 'leave' : 'read';
   const spares = reason !== 'interrupted' && reason !== 'total';

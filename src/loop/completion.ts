@@ -15,7 +15,7 @@ export type TextDetector =
   | (TagDetector & { readonly kind: 'promise-tag' })
   /** A bare word, case-sensitive. No preset uses `substring`, which also matches inside a longer word. */
   | (TextSource & { readonly kind: 'word'; readonly value: string; readonly within: 'word' | 'substring' })
-  /** A regular expression in Python's syntax; catastrophic backtracking blocks the loop. */
+  /** A regular expression in Python's syntax. */
   | (TextSource & { readonly kind: 'pattern'; readonly pattern: string });
 
 /** Looks at something else than text. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { searchInTime } from '../../test/rig/scan.ts';
 import { checked, exited, given, iteration, output, plain, planned, wanted } from '../../test/rig/given.ts';
 import type { Entry } from '../../test/rig/given.ts';
 import type { NearMiss } from './completion.ts';
@@ -61,7 +62,9 @@ describe('a near miss', () => {
     );
     expect(text.split('\n').every((line) => line.trim() !== '<promise>DONE</promise>')).toBe(true);
     const { detectors } = once.policy.completion;
-    expect(startScan(detectors).read({ source: 'assistant', message: 'e', text }).claim(true)).toBeNull();
+    expect(
+      startScan(detectors, searchInTime).read({ source: 'assistant', message: 'e', text }).claim(true),
+    ).toBeNull();
     expect(promptOf(given(plain, ...run(1), ...next(1), ...run(2, {}).slice(1), ...next(2)))).not.toContain(
       'which is no claim',
     );

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { searchInTime } from '../../test/rig/scan.ts';
 import type { Detector } from './completion.ts';
 import { presets } from './presets.ts';
 import { startScan, type Piece } from './scan.ts';
@@ -18,7 +19,7 @@ const piece = (text: string, more: Partial<Piece> = {}): Piece => ({
   ...more,
 });
 const readAll = (detector: Detector, pieces: readonly Piece[]) =>
-  pieces.reduce((scanner, next) => scanner.read(next), startScan([detector]));
+  pieces.reduce((scanner, next) => scanner.read(next), startScan([detector], searchInTime));
 
 describe('a near miss', () => {
   const missed = (...pieces: readonly Piece[]) => readAll(ownLine, pieces).nearMiss()?.where ?? null;
@@ -60,7 +61,7 @@ describe('a near miss', () => {
     ).toBeNull();
     const { detectors } = presets.default.policy.completion;
     const both = '- <promise>DONE</promise>\n<response>DONE</response>';
-    expect(startScan(detectors).read(piece(both)).nearMiss()).toBeNull();
+    expect(startScan(detectors, searchInTime).read(piece(both)).nearMiss()).toBeNull();
   });
 
   it('is a tag in an earlier message, whether it would have counted or not', () => {
@@ -72,15 +73,15 @@ describe('a near miss', () => {
 
   it('names the tag, of any detector that wants it alone on its line', () => {
     const { detectors } = presets.default.policy.completion;
-    const miss = (text: string) => startScan(detectors).read(piece(text)).nearMiss();
+    const miss = (text: string) => startScan(detectors, searchInTime).read(piece(text)).nearMiss();
     expect(miss('- <response> done </response>')).toEqual({
       tag: '<response>DONE</response>',
       where: 'text',
     });
     const long = { ...ownLine, value: 'x'.repeat(9000) };
-    const scanned = startScan([long]).read(piece(`- <promise>${long.value}</promise>`));
+    const scanned = startScan([long], searchInTime).read(piece(`- <promise>${long.value}</promise>`));
     expect(scanned.nearMiss()?.tag.length).toBeLessThan(250);
     const other: Detector = { ...ownLine, placement: 'anywhere', value: 'READY' };
-    expect(startScan([other]).read(piece('- <promise>DONE</promise>')).nearMiss()).toBeNull();
+    expect(startScan([other], searchInTime).read(piece('- <promise>DONE</promise>')).nearMiss()).toBeNull();
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { searchInTime } from '../../test/rig/scan.ts';
 import { presets } from './presets.ts';
 import { renderPrompt, type PromptInputs, type Section } from './prompt.ts';
 import { startScan } from './scan.ts';
@@ -65,7 +66,9 @@ describe('renderPrompt', () => {
     expect(text).toContain('RALPH_DONE_FILE');
     expect(text).toContain('`npm test`');
     const { detectors } = presets.default.policy.completion;
-    expect(startScan(detectors).read({ source: 'assistant', message: 'echo', text }).claim(true)).toBeNull();
+    expect(
+      startScan(detectors, searchInTime).read({ source: 'assistant', message: 'echo', text }).claim(true),
+    ).toBeNull();
     expect(text.split('\n').every((line) => line.trim() !== '<promise>DONE</promise>')).toBe(true);
   });
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { searchInTime } from '../../test/rig/scan.ts';
 import type { Detector, TextSource } from './completion.ts';
 import { MAX_MATCH_LENGTH } from './matcher.ts';
 import { presets } from './presets.ts';
@@ -20,7 +21,7 @@ const piece = (text: string, more: Partial<Piece> = {}): Piece => ({
   ...more,
 });
 const readAll = (detector: Detector, pieces: readonly Piece[]): Scanner =>
-  pieces.reduce((scanner, next) => scanner.read(next), startScan([detector]));
+  pieces.reduce((scanner, next) => scanner.read(next), startScan([detector], searchInTime));
 const claims = (detector: Detector, ...texts: readonly string[]): boolean =>
   readAll(
     detector,
@@ -288,7 +289,7 @@ describe('memory', () => {
   it.each([response, promise, ownLine, word('word'), pattern('(?s)nothing.*like it')])(
     'is bounded ($kind)',
     (detector) => {
-      let scanner = startScan([detector]);
+      let scanner = startScan([detector], searchInTime);
       for (let chunk = 0; chunk < 300; chunk++) {
         scanner = scanner.read(piece(noise));
         expect(scanner.held).toBeLessThanOrEqual(MAX_MATCH_LENGTH + noise.length);
@@ -298,7 +299,7 @@ describe('memory', () => {
   );
 
   it('does not grow with whitespace inside of a tag, nor does the time per piece', () => {
-    let scanner = startScan([promise]).read(piece('<promise>'));
+    let scanner = startScan([promise], searchInTime).read(piece('<promise>'));
     for (let delta = 0; delta < 60_000; delta++)
       scanner = scanner.read(piece(delta === 30_000 ? 'DONE' : ' '));
     expect(scanner.held).toBeLessThan(20);
@@ -329,7 +330,8 @@ describe('memory', () => {
 describe('the default preset', () => {
   it('reads promise and response tags, and does not take a mention for a claim', () => {
     const { detectors } = presets.default.policy.completion;
-    const says = (text: string) => startScan(detectors).read(piece(text)).claim(true)?.by ?? null;
+    const says = (text: string) =>
+      startScan(detectors, searchInTime).read(piece(text)).claim(true)?.by ?? null;
     expect(says('<promise>DONE</promise>')).toBe('promise-tag');
     expect(says('<response>DONE</response>')).toBe('response-tag');
     expect(says('Use <promise>DONE</promise> to finish. DONE.')).toBeNull();

@@ -16,32 +16,38 @@ import {
 import { lastLineTag } from './last-line-matcher.ts';
 import { deferred, either, settled, type Matcher } from './matcher.ts';
 import { ownLineTag } from './own-line-matcher.ts';
-import { pattern } from './pattern-matcher.ts';
+import { pattern, type Search } from './pattern-matcher.ts';
 import { translatePattern } from './python-pattern.ts';
 import { alone, anyTag, firstTag } from './tag-matcher.ts';
 import { word } from './word-matcher.ts';
 
-/** A scanner before the first piece. All runs of a policy begin with the same, since its patterns take long to compile. */
-export function startScan(detectors: readonly Detector[]): Scanner {
+/**
+ * A scanner before the first piece; `search` runs the users' patterns. All runs of a policy begin with the same, since its
+ * patterns take long to compile.
+ */
+export function startScan(detectors: readonly Detector[], search: Search): Scanner {
   const known = started.get(detectors);
-  if (known !== undefined) return known;
+  if (known?.search === search) return known.scanner;
   const scanner = new PieceScanner(
     detectors.filter(isTextDetector).flatMap((detector) => {
-      const begin = { text: matcherFor(detector, false), answer: matcherFor(detector, true) };
+      const begin = {
+        text: matcherFor(detector, false, search),
+        answer: matcherFor(detector, true, search),
+      };
       const matcher = begin.text;
       const last: Reader = { detector, begin, message: null, matcher, readsAll: false, missedBefore: false };
       return detector.scope === 'captured' ? [last, { ...last, readsAll: true }] : [last];
     }),
   );
-  started.set(detectors, scanner);
+  started.set(detectors, { search, scanner });
   return scanner;
 }
 
-const started = new WeakMap<readonly Detector[], Scanner>();
+const started = new WeakMap<readonly Detector[], { readonly search: Search; readonly scanner: Scanner }>();
 
 /** Finds the longest claim in a text that stands alone. */
-export function claimFinder(detectors: readonly Detector[]): (text: string) => string | null {
-  const matchers = detectors.filter(isTextDetector).map((detector) => matcherFor(detector, false));
+export function claimFinder(detectors: readonly Detector[], search: Search): (text: string) => string | null {
+  const matchers = detectors.filter(isTextDetector).map((detector) => matcherFor(detector, false, search));
   return (text) =>
     matchers
       .map((matcher) => matcher.read(text).found(true))
@@ -199,7 +205,7 @@ function onLine(placement: keyof typeof ON_A_LINE, name: string, value: string):
   return deferred(ON_A_LINE[placement](name, value), new RegExp(`</${name}>`, 'i'));
 }
 
-function matcherFor(detector: TextDetector, readsAnswer: boolean): Matcher {
+function matcherFor(detector: TextDetector, readsAnswer: boolean, search: Search): Matcher {
   switch (detector.kind) {
     case 'response-tag':
       if (detector.placement !== 'anywhere') return onLine(detector.placement, 'response', detector.value);
@@ -216,7 +222,8 @@ function matcherFor(detector: TextDetector, readsAnswer: boolean): Matcher {
     case 'pattern': {
       const translation = translatePattern(detector.pattern);
       if (!translation.ok) throw new Error(`pattern was not validated: ${translation.message}`);
-      return pattern(new RegExp(translation.source, translation.flags));
+      const { source, flags } = translation;
+      return pattern({ written: detector.pattern, source, flags }, search);
     }
   }
 }

@@ -34,6 +34,7 @@ import { explained } from './explained.ts';
 import { changedAfter } from './changed-after.ts';
 import { lookAtPlan } from './loop-plan.ts';
 import { findMarker, moveAside } from './markers.ts';
+import { searchInTime } from './pattern-search.ts';
 import { writePrompt, type PromptedLoop } from './write-prompt.ts';
 
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
@@ -92,6 +93,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
           session,
           price: loop.price,
           hide: (text) => hideSecrets(text, env),
+          search: searchInTime,
         },
         show,
         recall,

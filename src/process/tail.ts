@@ -32,12 +32,13 @@ export class Tail {
     return this.#offset;
   }
 
-  /** Reads what is new, if anything. */
+  /** Reads what is new, if anything. After an error of `onChunk` it reads nothing more, and `close` throws the error. */
   look(): void {
     this.#hasRequest = true;
     if (this.#isReading) return;
     this.#isReading = true;
     this.#reading = this.#readWhileRequested();
+    this.#reading.catch(() => {});
   }
 
   /**

@@ -104,7 +104,8 @@ class Output {
     const agent = agentNamed(spec.agent.kind);
     const reader = readRun(
       open?.purpose === 'commit-message' ? inMessageRun(agent) : agent,
-      state.policy.completion.detectors,
+      // Claims are for the owner to find.
+      [],
       {
         shown: { offset: 0 },
         startedAt: open?.plannedAt ?? state.now,
@@ -116,6 +117,7 @@ class Output {
         session: null,
         price: () => null,
         hide: (text) => text,
+        search: () => null,
       },
       (event) => observer.agent?.(event, endedAt ?? Date.now()),
     );

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { commitMessage } from '../../src/loop/commit-message.ts';
 import { renderPrompt, type PromptInputs, type Section } from '../../src/loop/prompt.ts';
 import { presets } from '../../src/loop/presets.ts';
-import { startScan, type PieceSource } from '../../src/loop/scan.ts';
+import { startScan, type PieceSource } from '../rig/scan.ts';
 import { nth, play, policyOf, type Tale } from '../rig/play.ts';
 import { claims, exits } from '../rig/world.ts';
 

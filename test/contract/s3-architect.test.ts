@@ -4,7 +4,7 @@ import { stopReason } from '../../src/loop/outcome.ts';
 import { presets } from '../../src/loop/presets.ts';
 import { renderPrompt, type PromptInputs } from '../../src/loop/prompt.ts';
 import { report } from '../../src/loop/report.ts';
-import { startScan } from '../../src/loop/scan.ts';
+import { startScan } from '../rig/scan.ts';
 import { describeProblem, resolvePolicy } from '../../src/loop/validate.ts';
 import { play, type Tale } from '../rig/play.ts';
 import { claims, exits } from '../rig/world.ts';

@@ -6,7 +6,7 @@ import { INITIAL } from '../../src/loop/initial.ts';
 import { endedStatus } from '../../src/loop/outcome.ts';
 import { presets } from '../../src/loop/presets.ts';
 import { renderPrompt } from '../../src/loop/prompt.ts';
-import { startScan } from '../../src/loop/scan.ts';
+import { startScan } from '../rig/scan.ts';
 import { describeProblem, resolvePolicy } from '../../src/loop/validate.ts';
 import { nth, play } from '../rig/play.ts';
 import { claims, exits, hangs } from '../rig/world.ts';

@@ -5,7 +5,7 @@ import { INITIAL } from '../../src/loop/initial.ts';
 import { CONTINUATION_TEMPLATE } from '../../src/loop/continuation.ts';
 import { presets } from '../../src/loop/presets.ts';
 import { renderPrompt, type PromptInputs } from '../../src/loop/prompt.ts';
-import { startScan, type Piece } from '../../src/loop/scan.ts';
+import { startScan, type Piece } from '../rig/scan.ts';
 import { play, policyOf, type Tale } from '../rig/play.ts';
 import { claims, exits } from '../rig/world.ts';
 

@@ -6,6 +6,7 @@ import type { ErrorKind, OutputSnapshot, RunClass } from '../../src/loop/event.t
 import { classify } from '../../src/loop/failure.ts';
 import { presets } from '../../src/loop/presets.ts';
 import type { SessionSpend } from '../../src/loop/state.ts';
+import { searchInTime } from '../../src/owner/pattern-search.ts';
 import { runWith } from './run-with.ts';
 
 /** The agents with recorded streams. */
@@ -115,6 +116,7 @@ export function listen(agent: Recorded, pieces: readonly Buffer[], hearing: Hear
       session,
       price: () => null,
       hide: (text) => text,
+      search: searchInTime,
     },
     (event) => void events.push(event),
   );

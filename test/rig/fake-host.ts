@@ -59,7 +59,16 @@ function hosted(process: AgentProcess, world: FakeWorld, life: Life): HostedRun 
   const hasEnded = (): boolean => !world.alive().includes(run);
   let take: ((chunk: Buffer, stream: OutputStream) => unknown) | null = null;
   let handedOver = -1;
+  // Like a tail, it keeps the error of the taker for `close`.
+  let refusal: unknown = null;
   const handOver = (): void => {
+    try {
+      if (refusal === null) handOverNews();
+    } catch (error) {
+      refusal = error;
+    }
+  };
+  const handOverNews = (): void => {
     const printedAt = [half, finishedAt, process.killedAt ?? startedAt].filter(
       (moment) => moment <= clock.now(),
     );
@@ -112,6 +121,7 @@ function hosted(process: AgentProcess, world: FakeWorld, life: Life): HostedRun 
         for (const cancel of timers) cancel();
         handOver();
         over();
+        if (refusal !== null) throw refusal;
         if (process.killedAt !== null) return null;
         return script.ending.how === 'exited' ? script.ending.code : 0;
       });

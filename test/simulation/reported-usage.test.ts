@@ -9,6 +9,7 @@ import type { Host } from '../../src/hosts/host.ts';
 import { memoryJournal } from '../../src/journal/memory.ts';
 import { NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { resolvePolicy } from '../../src/loop/validate.ts';
+import { searchInTime } from '../../src/owner/pattern-search.ts';
 
 const START = 1000;
 const REPORTS = 500;
@@ -66,6 +67,7 @@ it('journals usage at most every 50 ms, and stops an agent that falls silent abo
           session: null,
           price: () => null,
           hide: (text) => text,
+          search: searchInTime,
         },
         () => {},
       ),

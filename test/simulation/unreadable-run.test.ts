@@ -3,23 +3,34 @@ import { fakeHost } from '../rig/fake-host.ts';
 import { fakeWorkspace } from '../rig/fake-workspace.ts';
 import { Life, type Pages } from '../rig/life.ts';
 import { exits, FakeWorld } from '../rig/world.ts';
+import type { RunReader } from '../../src/agents/reader.ts';
+import { NO_OUTPUT } from '../../src/loop/run.ts';
 import { memoryJournal } from '../../src/journal/memory.ts';
 import { NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { resolvePolicy } from '../../src/loop/validate.ts';
 import { Engine } from '../../src/engine/engine.ts';
 
-it('ends the loop as fatal, once, if the output of a run cannot be read', async () => {
+const throws = (): never => {
+  throw new Error('unreadable');
+};
+
+it.each<[string, () => Partial<RunReader>]>([
+  ['at all', throws],
+  ['any further', () => ({ read: throws })],
+  ['to its end', () => ({ end: throws })],
+  ['once it has ended', () => ({ snapshot: (ended) => (ended ? throws() : NO_OUTPUT) })],
+  ['while it runs', () => ({ snapshot: throws })],
+])('ends the loop as fatal, once, if the output of a run cannot be read %s', async (_, broken) => {
   const resolution = resolvePolicy({ checkpoint: false, limits: { unchanged: null } });
   if (!resolution.ok) throw new Error('the policy is not valid');
   const world = new FakeWorld({ runs: [exits(0)], checks: [0] }, 1000);
   const pages: Pages = { events: [], synced: 0 };
   const life = new Life(world, pages, () => false);
   const desk = { children: new Map<string, number>(), edited: null, limit: null, promptLostAt: null };
+  const fake = fakeWorkspace(world, life, desk);
   const workspace = {
-    ...fakeWorkspace(world, life, desk),
-    read() {
-      throw new Error('unreadable');
-    },
+    ...fake,
+    read: (...run: Parameters<typeof fake.read>) => ({ ...fake.read(...run), ...broken() }),
   };
   const journal = {
     ...memoryJournal(pages.events),
