@@ -43,7 +43,11 @@ await build({
 });
 
 await build({
-  input: { main: 'src/cli/main.ts', 'demo-agent': 'src/cli/demo-agent.ts' },
+  input: {
+    main: 'src/cli/main.ts',
+    'demo-agent': 'src/cli/demo-agent.ts',
+    'freeze-guard': 'src/daemon/freeze-guard.ts',
+  },
   platform: 'node',
   resolve: WITH_MODULES,
   plugins: [

@@ -25,6 +25,7 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
   };
   const daemon = new Daemon({
     stay: options.stay === true,
+    freezeMs: freezeMsOf(process.env),
     log,
     onOwned: (loop) => onOwned(loop, log),
     onRest: (loop) => void onRest(loop),
@@ -34,11 +35,13 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
     .on('SIGTERM', onSignal)
     .on('SIGINT', onSignal)
     .on('SIGHUP', () => {});
-  const hasFailed = leaveOnError(daemon, log);
+  const failed = leaveOnError(daemon, log);
   const hasRun = await daemon.run();
-  if (hasFailed()) {
-    // The loops of a night must not wait for the next command. One that fails at once would fail again and again.
-    if (process.uptime() * 1000 > MIN_LIFE_MS) ensureDaemon();
+  const failure = failed();
+  if (failure !== null) {
+    // The loops of a night must not wait for the next command. One that fails at once would fail again and again, unless the
+    // loop that it fails for is set aside.
+    if (failure.isNoted || process.uptime() * 1000 > MIN_LIFE_MS) ensureDaemon();
     return 3;
   }
   if (hasRun) return 0;
@@ -46,18 +49,27 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
   return 0;
 }
 
-/** After an error that no loop has caught the daemon leaves all loops; returns whether that has happened. */
-function leaveOnError(daemon: Daemon, log: (line: string) => void): () => boolean {
-  let hasFailed = false;
+/** After an error that no loop has caught the daemon leaves all loops; null if that has not happened. */
+function leaveOnError(
+  daemon: Daemon,
+  log: (line: string) => void,
+): () => { readonly isNoted: boolean } | null {
+  let failure: { readonly isNoted: boolean } | null = null;
   const onError = (error: unknown): void => {
     log(`internal error: ${error instanceof Error ? error.stack : String(error)}`);
-    if (hasFailed) return;
-    hasFailed = true;
+    if (failure !== null) return;
+    failure = { isNoted: daemon.noteError(error) };
     daemon.leave();
     setTimeout(() => process.exit(3), LEAVE_MS).unref();
   };
   process.on('uncaughtException', onError).on('unhandledRejection', onError);
-  return () => hasFailed;
+  return () => failure;
+}
+
+/** Tests have no 30 s to wait. */
+function freezeMsOf(env: NodeJS.ProcessEnv): number | undefined {
+  const given = Number(env['RALPH_TEST_FREEZE_MS'] ?? '');
+  return given > 0 ? given : undefined;
 }
 
 const MIN_LIFE_MS = 60_000;
@@ -105,9 +117,9 @@ export function daemonStatus(options: { readonly json?: boolean }): number {
   return pid === null ? 1 : 0;
 }
 
-/** `ralph daemon stop`: the daemon leaves its loops and ends; their agents keep running. */
-export async function stop(): Promise<number> {
-  const pid = await stopDaemon();
+/** `ralph daemon stop`: the daemon leaves its loops and ends; their agents keep running. With `--now` it is not asked. */
+export async function stop(options: { readonly now?: boolean }): Promise<number> {
+  const pid = await stopDaemon(options.now === true);
   const count = enlisted().length;
   const left =
     count === 0

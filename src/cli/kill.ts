@@ -1,7 +1,9 @@
 import { removeWorktree, UnsavedWork } from '../commands/remove-worktree.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { AlreadyOwned } from '../owner/refusals.ts';
+import { dismiss } from '../store/background.ts';
 import { deliver } from '../store/deliver.ts';
+import { killOwner } from '../store/kill-owner.ts';
 import { readLoopAt, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
@@ -11,6 +13,7 @@ import { describeWork } from '../worktree/worktree.ts';
 import { explainError } from './errors.ts';
 import { findLoop, refuseUnreadable } from './loops.ts';
 import { print, warn } from './print.ts';
+import { wakeDaemon } from './wake-daemon.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 
 /** `ralph kill`: ends a loop and its agent now, and returns when both are gone. */
@@ -57,15 +60,32 @@ async function end(found: LoopReading): Promise<void> {
 }
 
 async function endThroughOwner(loop: LoopReading): Promise<void> {
-  const { name } = loop.spec;
   const delivery = await deliver(loop, { type: 'stop', now: true, by: 'person' });
-  if (delivery === 'unanswered')
+  if (delivery !== 'unanswered') {
+    const timeout = AbortSignal.timeout(loop.state.policy.timeouts.killGraceMs + REST_MS);
+    // A loop that has just ended rejects it.
+    await untilRest(loop.folder, timeout);
+    if (!timeout.aborted) return;
+  }
+  await killOwnerOf(loop);
+}
+
+/** More than an owner takes to end an agent and to clean up, on a busy machine. */
+const REST_MS = 30_000;
+
+/** Kills an owner that does not respond. Its agents keep running; this command ends that of the loop, and the next daemon takes over the others. */
+async function killOwnerOf({ spec, folder, owner }: LoopReading): Promise<void> {
+  if (owner === null) return;
+  if (spec.agent.argv.length === 0)
     throw new UserError(
-      `the owner of loop ${name} (process ${loop.owner}) does not respond; is it suspended? It stops the loop when it continues`,
+      `the program that owns loop ${spec.name} (process ${owner}) does not respond, and its agent is a function of it; end that program`,
       3,
     );
-  // A loop that has just ended rejects it.
-  await untilRest(loop.folder);
+  // The next daemon would take the loop over before this command can.
+  dismiss(spec.id);
+  await killOwner(folder.lock, owner);
+  warn(`ralph: warning: killed the owner of loop ${spec.name} (process ${owner}), which did not respond\n`);
+  await wakeDaemon();
 }
 
 async function endOrphan({ spec }: LoopReading): Promise<void> {

@@ -18,12 +18,12 @@ function daemonCommands(daemon: Command, done: Done): void {
       const { daemonStatus } = await import('./daemon.ts');
       done(daemonStatus(options));
     });
-  add('stop', 'end the daemon; agents keep running, and the next daemon continues their loops').action(
-    async () => {
+  add('stop', 'end the daemon; agents keep running, and the next daemon continues their loops')
+    .option('--now', 'kill it, also if it does not respond')
+    .action(async (options: object) => {
       const { stop } = await import('./daemon.ts');
-      done(await stop());
-    },
-  );
+      done(await stop(options));
+    });
   add('logs', 'print what the daemon did')
     .option('-f, --follow', 'keep printing')
     .action(async (options: object) => {

@@ -7,7 +7,9 @@
  * 4. After SIGTERM or SIGINT it leaves all loops. Their agents keep running, and the entries stay for the next daemon.
  * 5. It ends when it has nothing to do. It looks once more after it has released its lock: a command that found it alive
  *    relies on it.
- * 6. An agent never gets the daemon's environment, only the one that is kept for its loop.
+ * 6. A loop that ends the daemon, because it keeps it busy or throws what nothing catches, is noted; the second time at the same
+ *    event it is set aside (`store/trouble.ts`), and the others go on.
+ * 7. An agent never gets the daemon's environment, only the one that is kept for its loop.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,13 +27,17 @@ import { thisProcess } from '../store/lock-owner.ts';
 import { findFolder, liveOwner, readLoopAt } from '../store/read-loop.ts';
 import { readSpec } from '../store/spec.ts';
 import { LoopFolder, loopsFolder } from '../store/store.ts';
+import { noteTrouble, whySetAside } from '../store/trouble.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { CANNOT_RUN, loopInLog } from './log.ts';
 import { daemonFolder, daemonLock, daemonPid } from './place.ts';
+import { Watchdog } from './watchdog.ts';
 
 export interface DaemonOptions {
   /** Whether it keeps running while it has nothing to do, and waits for its turn where another daemon runs. */
   readonly stay: boolean;
+  /** How long it may work for one loop before it is ended (default 30 s). */
+  readonly freezeMs?: number | undefined;
   readonly log: (line: string) => void;
   /** Called for each loop that it owns from now on. */
   readonly onOwned?: (loop: OwnedLoop) => void;
@@ -45,6 +51,7 @@ export class Daemon {
   readonly #loops = new Map<string, OwnedLoop | null>();
   /** Entries that could not be taken away, and when to look at each again. */
   readonly #stuck = new Map<string, number>();
+  #watchdog: Watchdog | null = null;
   #isLeaving = false;
   #hasComplained = false;
   #wake: () => void = () => {};
@@ -78,6 +85,15 @@ export class Daemon {
     }
   }
 
+  /** Notes an error that nothing has caught, if it is known for which loop it worked; returns whether it is. */
+  noteError(error: unknown): boolean {
+    const files = this.#watchdog?.current?.files ?? null;
+    if (files === null) return false;
+    const [line = ''] = reasonOf(error).split('\n', 1);
+    noteTrouble(files, `threw an internal error: ${line}`);
+    return true;
+  }
+
   /** Leaves all loops; `run` then returns. */
   leave(): void {
     this.#isLeaving = true;
@@ -106,13 +122,16 @@ export class Daemon {
   /** Takes over what is enlisted, until nothing is. */
   async #own(): Promise<void> {
     const stopWatching = watchFolder(backgroundFolder(), () => this.#wake());
+    const watchdog = new Watchdog(this.#options.freezeMs ?? FREEZE_MS);
+    this.#watchdog = watchdog;
     try {
       for (let idleSince: number | null = null; ;) {
         const changed = new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
         this.#notice();
-        for (const id of this.#isLeaving ? [] : this.#wanted()) void this.#drive(id);
+        for (const id of this.#isLeaving ? [] : this.#wanted())
+          void watchdog.watch(id, () => this.#drive(id));
         if (this.#loops.size > 0) idleSince = null;
         else if (this.#isLeaving) return;
         else if (!this.#options.stay) {
@@ -124,6 +143,7 @@ export class Daemon {
       }
     } finally {
       stopWatching();
+      await watchdog.close();
     }
   }
 
@@ -184,6 +204,12 @@ export class Daemon {
       await sleep(RETRY_MS);
       return null;
     }
+    const aside = whySetAside(folder);
+    if (aside !== null) {
+      this.#options.log(`${CANNOT_RUN} ${loopInLog(folder)}: ${aside}`);
+      this.#dismiss(id);
+      return null;
+    }
     try {
       return await takeOver(workspace, name, { by: 'background' });
     } catch (error) {
@@ -215,6 +241,8 @@ export class Daemon {
   }
 }
 
+/** Much more than any step of a loop takes on this thread. */
+const FREEZE_MS = 30_000;
 /** A command that starts one loop after the other should not wait for a new daemon each time. */
 const LINGER_MS = 1000;
 /** Less than a command waits for its loop to be owned: such an entry may have been made again by one. */

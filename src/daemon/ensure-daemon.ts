@@ -13,7 +13,11 @@ const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
  * ends everything that carries its marker. If two are started at once, the second one exits at once.
  */
 export function ensureDaemon(): void {
-  if (daemonPid() !== null) return;
+  if (daemonPid() === null) startDaemon();
+}
+
+/** Starts a daemon, which exits at once where one runs. */
+export function startDaemon(): void {
   makeFolders(daemonFolder(), PRIVATE_FOLDER);
   const log = openRegular(daemonLog(), 'append');
   try {

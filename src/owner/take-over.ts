@@ -5,6 +5,7 @@ import { thisProcess } from '../store/lock-owner.ts';
 import { journalProblem } from '../store/journal-problem.ts';
 import { requireFolder, unknownLoop } from '../store/read-loop.ts';
 import { isInSession, readSpec, type Spec } from '../store/spec.ts';
+import { forgetTrouble } from '../store/trouble.ts';
 import { UserError } from '../user-error.ts';
 import type { AgentProgram } from './agent-host.ts';
 import { OwnedLoop } from './owner.ts';
@@ -40,7 +41,10 @@ export async function takeOver(
     const { env, argv, notes } = environmentFor(written, owner);
     const spec = { ...written, agent: { ...written.agent, argv } };
     // An owner in the background has no other environment than the kept one.
-    if (owner.by === 'person') keepEnvironment(spec, env);
+    if (owner.by === 'person') {
+      keepEnvironment(spec, env);
+      forgetTrouble(folder);
+    }
     return new OwnedLoop({ spec, folder, env, notes, release, ...program });
   } catch (error) {
     release();

@@ -7,6 +7,7 @@
  *    bounded: a process with many folders looks at each less often.
  * 3. Reports of one folder that arrive together count once, and those of many folders take turns (`turns.ts`).
  */
+import { AsyncResource } from 'node:async_hooks';
 import { statSync, watch, type FSWatcher } from 'node:fs';
 import { turn } from './turns.ts';
 
@@ -57,6 +58,8 @@ const folders = new Map<string, WatchedFolder>();
 class WatchedFolder {
   readonly listeners = new Set<{ readonly onChange: () => void }>();
   readonly #path: string;
+  /** The safety looks share a timer, and what a look starts belongs to who watches. */
+  readonly #context = new AsyncResource('ralph.watch');
   #identity: string | null;
   #watcher: FSWatcher | null;
   #isReported = false;
@@ -101,7 +104,9 @@ class WatchedFolder {
   }
 
   #tell(): void {
-    for (const { onChange } of this.listeners) onChange();
+    this.#context.runInAsyncScope(() => {
+      for (const { onChange } of this.listeners) onChange();
+    });
   }
 }
 

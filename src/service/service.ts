@@ -66,7 +66,7 @@ export async function install(manager: Manager, env: NodeJS.ProcessEnv): Promise
   const isReachable = await succeeds(manager.isReachable, env);
   if (isReachable && (await succeeds(manager.isKnown, env))) await runAll(manager.stop, env);
   // A daemon that a command has started leaves its loops to the service's.
-  if (isReachable) await stopDaemon();
+  if (isReachable) await stopDaemon(false);
   const file = found === null ? 'created' : found === manager.text ? 'unchanged' : 'replaced';
   makeFolders(dirname(manager.file));
   if (file !== 'unchanged') replaceFile(manager.file, manager.text, { mode: 0o644, flush: true });

@@ -26,6 +26,8 @@ export class LoopFolder {
   /** What the owner of a loop that is done has noted about its end. */
   readonly ended: string;
   readonly inbox: string;
+  /** What was noted when the loop has ended the daemon (`trouble.ts`). */
+  readonly trouble: string;
   /** One file per child loop whose end the journal does not have yet, and their lock. */
   readonly children: string;
   readonly childrenLock: string;
@@ -54,6 +56,7 @@ export class LoopFolder {
     this.snapshot = join(path, 'snapshot.json');
     this.ended = join(path, 'ended');
     this.inbox = join(path, 'inbox');
+    this.trouble = join(path, 'trouble.json');
     this.children = join(path, 'children');
     this.childrenLock = join(path, 'children.lock');
     this.posted = join(path, 'posted');

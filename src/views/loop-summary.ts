@@ -16,6 +16,7 @@ import { usesOfLimits, type LimitUse } from '../store/limit-use.ts';
 import { parentOf } from '../store/enclosing-runs.ts';
 import { loopName } from '../store/names.ts';
 import { isInSession } from '../store/spec.ts';
+import { whySetAside } from '../store/trouble.ts';
 import { shortList } from '../store/short-list.ts';
 import { windowName } from '../store/tmux-place.ts';
 import { clockTime } from '../journal/times.ts';
@@ -121,7 +122,8 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
   const isAlone = status === 'crashed' || status === 'left';
   const agent = isAlone ? orphanOf(loop) : null;
   const orphan = agent === null ? '' : `; its agent (process ${agent}) is still running`;
-  const alone = isAlone ? `no process runs it${orphan}` : null;
+  const aside = isAlone ? whySetAside(loop.folder) : null;
+  const alone = isAlone ? `${aside ?? 'no process runs it'}${orphan}` : null;
   return {
     id: spec.id,
     name: spec.name,
