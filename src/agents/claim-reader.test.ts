@@ -100,6 +100,19 @@ describe('an echo of the prompt', () => {
     expect(claimIn('All tasks complete\n', PROMPT)).not.toBeNull();
   });
 
+  it('is removed with the end of a tag, so that a claim on the next line is one', () => {
+    const prompt = 'Work.\n\nWhen everything is done, answer <response>DONE</response>\n';
+    const own = RESPONSE.map((detector) => ({ ...detector, placement: 'own-line' as const }));
+    const echo = 'When everything is done,\n  answer <response>DONE</response>\n';
+    expect(claimIn(echo, prompt, own)).toBeNull();
+    expect(claimIn(`in: ${prompt}<response>DONE</response>\n`, prompt, own)).not.toBeNull();
+  });
+
+  it('is looked for in time that grows like the length of the output', () => {
+    const prompt = `Work.\n${'> | '.repeat(20)}say All tasks complete when you are done${' |'.repeat(20)}\n`;
+    expect(claimIn(`${'> | '.repeat(20_000)}\nAll tasks complete\n`, prompt)).toBe('All tasks complete');
+  });
+
   it('S4.44 is no claim on stderr', () => {
     const claims = (text: string): boolean => {
       const reader = readerOf(

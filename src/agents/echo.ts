@@ -126,9 +126,11 @@ export function bareLine(line: string): string {
 
 /** Without the blanks and colours at the end. */
 function withoutColour(text: string): string {
-  const rest = text.trimEnd();
-  const colour = rest.endsWith('m') ? LAST_COLOUR.exec(rest.slice(-MAX_COLOUR_LENGTH)) : null;
-  return colour === null ? rest : withoutColour(rest.slice(0, -colour[0].length));
+  for (let rest = text.trimEnd(); ;) {
+    const colour = rest.endsWith('m') ? LAST_COLOUR.exec(rest.slice(-MAX_COLOUR_LENGTH)) : null;
+    if (colour === null) return rest;
+    rest = rest.slice(0, -colour[0].length).trimEnd();
+  }
 }
 
 const MAX_COLOUR_LENGTH = 32;

@@ -36,6 +36,12 @@ export function count(value: unknown): number {
   return Math.max(0, number(value) ?? 0);
 }
 
+/**
+ * The JSON strings in a text. One that is not closed reaches to the end of the text: otherwise the search would begin again at each
+ * quotation mark in it.
+ */
+export const JSON_STRINGS: RegExp = /"[^"\\]*(?:\\[^][^"\\]*)*(?:"|\\?$)/g;
+
 /** Parses a text as a JSON object; an empty one if it is not one. */
 export function parsed(value: unknown): Json {
   try {

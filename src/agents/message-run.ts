@@ -22,7 +22,7 @@ function streamOrText(agent: Agent, run: RunFacts): StreamParser {
     push(chunk) {
       if (parser !== null) return parser.push(chunk);
       start = Buffer.concat([start, chunk]);
-      const isChosen = /\S.*\n/.test(start.toString('utf8')) || start.length > MAX_FIRST_LINE;
+      const isChosen = start.toString('utf8').trimStart().includes('\n') || start.length > MAX_FIRST_LINE;
       if (!isChosen) return [];
       parser = choose();
       return parser.push(start);

@@ -3,7 +3,18 @@ import type { RunError, Tokens, UsageLimit } from '../loop/event.ts';
 import { addTokens, NOTHING_SPENT } from '../loop/limits.ts';
 import type { Agent, AgentEvent, Complaint, RunFacts, Usage } from './agent.ts';
 import { jsonLines, type Protocol } from './json-lines.ts';
-import { count, isRecord, momentOf, number, parsed, record, text, textOrNull, type Json } from './json.ts';
+import {
+  JSON_STRINGS,
+  count,
+  isRecord,
+  momentOf,
+  number,
+  parsed,
+  record,
+  text,
+  textOrNull,
+  type Json,
+} from './json.ts';
 import { positional } from './prompt-argument.ts';
 import { isTodoTool, summarize, todosIn } from './tool-input.ts';
 import { failedResult, readTrouble, type Trouble } from './trouble.ts';
@@ -86,7 +97,7 @@ export const opencode: Agent = {
   read: (run) => jsonLines(opencodeProtocol(run)),
   readComplaint(line, { startedAt }) {
     const [, entry = ''] = LOG_ENTRY.exec(line) ?? [];
-    const [, quoted] = STREAM_ERROR.exec(line) ?? [];
+    const quoted = streamErrorIn(line);
     const isLimit = namesLimit(entry);
     if (quoted === undefined && !isLimit) return null;
     const message = (quoted === undefined ? limitIn(entry) : innerText(quoted)).replace(/^\w*Error: /, '');
@@ -118,12 +129,20 @@ const RATE_LIMIT = /\brate[ _-]?limit|\btoo many requests\b|\b429\b|\busage[ _-]
 
 /** What an entry of its log says about a limit. */
 function limitIn(entry: string): string {
-  const texts = [...entry.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(([quoted]) => innerText(quoted));
+  const texts = [...entry.matchAll(JSON_STRINGS)].map(([quoted]) => innerText(quoted));
   return texts.find(namesLimit) ?? entry;
 }
 
 /** `… level=ERROR … message="stream error" … error.error="AI_APICallError: The usage limit has been reached"` */
-const STREAM_ERROR = /^timestamp=.* message="stream error" .*\berror\.error=("(?:[^"\\]|\\.)*")/;
+function streamErrorIn(line: string): string | undefined {
+  const start = line.startsWith('timestamp=') ? line.indexOf(STREAM_ERROR) : -1;
+  const field = start < 0 ? -1 : line.lastIndexOf(ERROR_FIELD);
+  if (field < start + STREAM_ERROR.length) return undefined;
+  return line.slice(field + ERROR_FIELD.length).match(JSON_STRINGS)?.[0];
+}
+
+const STREAM_ERROR = ' message="stream error" ';
+const ERROR_FIELD = 'error.error=';
 
 /** The text in a JSON string; empty if it is not one. */
 function innerText(quoted: string): string {

@@ -1,7 +1,9 @@
 import type { Detector } from '../loop/completion.ts';
+import { escapeForPattern } from '../loop/matcher.ts';
 import type { Search } from '../loop/pattern-matcher.ts';
 import { claimFinder } from '../loop/scan.ts';
 import { bareLine } from './echo.ts';
+import { JSON_STRINGS } from './json.ts';
 import { seenText } from './seen-text.ts';
 
 /**
@@ -38,7 +40,8 @@ export class RepeatedPrompt {
     const claim = find(text)?.length ?? null;
     this.#claims = claim !== null || claims.some((length) => length !== null);
     this.#whole = text.length > (claim ?? 0) ? text : '';
-    this.#telling = telling.length === 0 ? null : new RegExp(telling.map(wrapped).join('|'), 'gu');
+    const patterns = telling.map(wrapped).filter((pattern) => pattern !== '');
+    this.#telling = patterns.length === 0 ? null : new RegExp(patterns.join('|'), 'gu');
     this.#shortest = Math.min(text.length, ...telling.map((line) => line.length));
   }
 
@@ -88,7 +91,7 @@ export class RepeatedPrompt {
   /** Without the prompt in the JSON strings of a line. */
   #withoutStrings(line: string): string {
     if (line.length < this.#shortest || !line.includes('"')) return line;
-    return line.replaceAll(JSON_STRING, (quoted) => {
+    return line.replaceAll(JSON_STRINGS, (quoted) => {
       if (quoted.length < this.#shortest) return quoted;
       const text = stringIn(quoted);
       if (text === null) return quoted;
@@ -115,8 +118,6 @@ const NOWHERE: Place = { next: 0, repeated: 0 };
 /** So many characters besides the claim show that it is the prompt and not the agent's own words. */
 const LEAST_CONTEXT = 20;
 
-const JSON_STRING = /"(?:[^"\\]|\\.)*"/g;
-
 function stringIn(quoted: string): string | null {
   try {
     const value: unknown = JSON.parse(quoted);
@@ -126,10 +127,17 @@ function stringIn(quoted: string): string | null {
   }
 }
 
-/** A line that may be broken and indented between its words. */
+/**
+ * A line that may be broken and indented between its words. No word has a character that may stand between words, so there is only
+ * one way to divide a text: `> > >` would have very many.
+ */
 function wrapped(line: string): string {
-  return line
-    .split(/\s+/)
-    .map((word) => word.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`))
-    .join(String.raw`[\s>|\u2502\u2503\u258C]+`);
+  const words = line.split(BETWEEN_WORDS).filter((word) => word !== '');
+  const last = words.at(-1);
+  if (last === undefined) return '';
+  // The end of a tag belongs to the line.
+  const closing = line.slice(line.lastIndexOf(last) + last.length).trimEnd();
+  return words.map(escapeForPattern).join(BETWEEN_WORDS.source) + escapeForPattern(closing);
 }
+
+const BETWEEN_WORDS = /[\s>|\u2502\u2503\u258C]+/u;

@@ -6,10 +6,13 @@ import { stripVTControlCharacters } from 'node:util';
  */
 export function seenText(text: string): string {
   if (!CONTROL.test(text)) return text;
-  return stripVTControlCharacters(text)
-    .replaceAll(/\r+(?=\n|$)/g, '')
-    .replaceAll('\r', '\n')
-    .replaceAll(UNSEEN, '');
+  return (
+    stripVTControlCharacters(text)
+      // Once for each row of them, however long it is.
+      .replaceAll(/(?<!\r)\r+(?=\n|$)/g, '')
+      .replaceAll('\r', '\n')
+      .replaceAll(UNSEEN, '')
+  );
 }
 
 const CONTROL = /(?![\n\t])\p{Cc}/u;

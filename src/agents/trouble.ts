@@ -264,7 +264,7 @@ const MAX_MESSAGE_LENGTH = 1000;
 /** The first line, or the message in it if it is a server's JSON response; of a web page only its title. */
 function firstLine(message: string): string {
   const words = innerMessage(message.trim()).replace(/<(?:!doctype html|html)\b[\s\S]*$/i, (page) => {
-    const title = /<title>\s*([^<]*?)\s*<\/title>/i.exec(page)?.[1] ?? '';
+    const title = /<title>([^<]*)<\/title>/i.exec(page)?.[1]?.trim() ?? '';
     return title === '' ? 'a web page' : `a web page (${title})`;
   });
   return words.trim().split('\n', 1)[0]?.slice(0, MAX_MESSAGE_LENGTH) ?? '';

@@ -211,7 +211,9 @@ function scriptsNamed(word: string, known: ReadonlyMap<string, string>): readonl
   const name = SHORT.get(word) ?? word.replace(/^npm:/, '');
   if (known.has(name) || name === 'test') return [name];
   if (!name.endsWith('*')) return [];
-  return [...known.keys()].filter((script) => script.startsWith(name.replace(/\*+$/, '')));
+  let end = name.length;
+  while (name[end - 1] === '*') end--;
+  return [...known.keys()].filter((script) => script.startsWith(name.slice(0, end)));
 }
 
 const SHORT: ReadonlyMap<string, string> = new Map([

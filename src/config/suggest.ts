@@ -79,7 +79,9 @@ function fromMakefile(repository: Repository): readonly SuggestedCheck[] {
     if (text === null) continue;
     // `test lint: deps` are two targets; `test := x` is a variable.
     const targets = new Set(
-      [...text.matchAll(/^([\w.\-/ ]+?)[ \t]*::?(?![:=])/gm)].flatMap(([, names = '']) => names.split(' ')),
+      [...text.matchAll(/^([\w.\-/ ][\w.\-/ \t]*)::?(?![:=])/gm)].flatMap(([, names = '']) =>
+        names.split(/[ \t]+/),
+      ),
     );
     return ['test', 'lint', 'check', 'build']
       .filter((target) => targets.has(target))

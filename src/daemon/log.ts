@@ -2,6 +2,7 @@
 import { closeSync, existsSync, renameSync, statSync, writeSync } from 'node:fs';
 import { openRegular, readRegular } from '../files/files.ts';
 import { localTime } from '../journal/times.ts';
+import { joinLines } from '../loop/excerpt.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
 import type { LoopFolder } from '../store/store.ts';
@@ -12,7 +13,7 @@ export function writeLog(line: string): void {
   const path = daemonLog();
   try {
     if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES) renameSync(path, `${path}.1`);
-    const text = line.replaceAll(/\s*\n\s*/g, ' | ');
+    const text = joinLines(line, ' | ');
     const descriptor = openRegular(path, 'append');
     try {
       writeSync(descriptor, `${localTime(Date.now())} ${text}\n`);

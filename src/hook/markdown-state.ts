@@ -51,8 +51,8 @@ function markdownState(state: RalphLoopState): string {
 export function parseMarkdownState(text: string): RalphLoopState | null {
   const [, matter, prompt] = /^---\r?\n([\s\S]*?)\r?\n---\r?\n([\s\S]*)$/.exec(text) ?? [];
   if (matter === undefined || prompt === undefined) return null;
-  const lines = matter.split(/\r?\n/).map((line) => /^(\w+):\s*(.*?)\s*$/.exec(line) ?? []);
-  const values = new Map(lines.map(([, key = '', value = '']) => [key, unquoted(value)]));
+  const lines = matter.split(/\r?\n/).map((line) => /^(\w+):(.*)$/.exec(line) ?? []);
+  const values = new Map(lines.map(([, key = '', value = '']) => [key, unquoted(value.trim())]));
   const [active, promise, startedAt, sessionId] = [
     'active',
     'completion_promise',

@@ -59,10 +59,12 @@ const LEAST_MIDDLE = 20;
 
 /** What programs put around a line of the prompt: a quotation mark, the border of a box, a prompt sign. */
 const MARKS = /^[\s>|│┃▌❯›»$#*•]+/u;
-const CLOSING_MARKS = /[\s|│┃…]+$/u;
+const CLOSING_MARK = /[\s|│┃…]/u;
 
 function unmarked(line: string): string {
-  return bare(line.replace(MARKS, '').replace(CLOSING_MARKS, ''));
+  let end = line.length;
+  while (CLOSING_MARK.test(line.charAt(end - 1))) end--;
+  return bare(line.slice(0, end).replace(MARKS, ''));
 }
 
 function bare(text: string): string {

@@ -50,10 +50,10 @@ function quoted(word: string): string {
 function warningsFor(config: string): readonly string[] {
   const text = textOf(config) ?? '';
   return [
-    ...(/^\s*(?:features\.)?(?:codex_)?hooks\s*=\s*false\b/m.test(text)
+    ...(/^[ \t]*(?:features\.)?(?:codex_)?hooks\s*=\s*false\b/m.test(text)
       ? [`hooks are switched off in ${config}: hooks = false; remove it to use Ralph`]
       : []),
-    ...(/^\s*\[plugins\."ralph@ralph/m.test(text)
+    ...(/^[ \t]*\[plugins\."ralph@ralph/m.test(text)
       ? [`Ralph is also installed as a plugin (${config}), and both would run; remove one`]
       : []),
   ];

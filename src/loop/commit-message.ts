@@ -1,3 +1,4 @@
+import { escapeForPattern } from './matcher.ts';
 import type { Policy } from './policy.ts';
 
 /**
@@ -40,9 +41,9 @@ const MAX_BODY_LENGTH = 4000;
 
 /** The answer without tags that repeat the claim, which are no message. */
 export function withoutClaims(answer: string, words: readonly string[]): string {
-  return answer.replaceAll(/<(response|promise)>\s*(.*?)\s*<\/\1>/gis, (whole, _, said: string) =>
-    words.some((word) => word.toLowerCase() === said.toLowerCase()) ? '' : whole,
-  );
+  if (words.length === 0) return answer;
+  const claim = words.map(escapeForPattern).join('|');
+  return answer.replaceAll(new RegExp(String.raw`<(response|promise)>\s*(?:${claim})\s*</\1>`, 'gi'), '');
 }
 
 /** A commit message without asking the agent: the first line of the task, or the loop's name, and the iteration. */

@@ -21,6 +21,15 @@ export function excerpt(text: string, { side, chars, marker }: Excerpt): string 
   return start === 0 ? text : marker + text.slice(start);
 }
 
+/** A text on one line: its lines without the blanks around them. */
+export function joinLines(text: string, separator: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(separator);
+}
+
 /** Cuts a text to `maxLength` characters, with `...` at the end; 0 means unlimited. */
 export function cut(line: string, maxLength: number): string {
   const characters = Array.from(line);

@@ -77,5 +77,10 @@ describe('a glob', () => {
   it('takes no time to speak of, whatever the pattern', { timeout: 3000 }, () => {
     expect(matches(`${'*a'.repeat(200)}b`, 'a'.repeat(5000))).toBe(false);
     expect(matches(`${'**/'.repeat(200)}b`, 'a/'.repeat(1000))).toBe(false);
+    expect(matches(`${'**/*a*/'.repeat(100)}b`, 'aa/'.repeat(1000))).toBe(false);
+    expect(matches(`${'[!b]*'.repeat(200)}b`, 'a'.repeat(5000))).toBe(false);
+    expect(matches(`${'?*'.repeat(200)}[b-z]`, 'a'.repeat(5000))).toBe(false);
+    expect(globProblem(`${'{'.repeat(1000)}${'}'.repeat(1000)}`)).toBeNull();
+    expect(globProblem('{a,b,c,d,e}'.repeat(1000))).toContain('braces');
   });
 });

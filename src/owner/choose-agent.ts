@@ -219,7 +219,7 @@ function checkProgram(
 
 /** What to do if the word works in the user's shell nevertheless. */
 function onAliases(word: string): string {
-  return /^[\w.-]*\w[\w.-]*$/.test(word)
+  return /^[\w.-]+$/.test(word) && /\w/.test(word)
     ? `\n(If ${word} is an alias or a function of your shell, write out its command line: after --, or as agent.command and agent.flags in the settings)`
     : '';
 }

@@ -1,6 +1,6 @@
 import { textOf } from '../files/files.ts';
 import type { LoopEvent } from '../loop/event.ts';
-import { cut } from '../loop/excerpt.ts';
+import { cut, joinLines } from '../loop/excerpt.ts';
 import { failureText } from '../loop/failure.ts';
 import { planCount } from '../loop/plan.ts';
 import { costText, type Knowledge, type LoopReport } from '../loop/report.ts';
@@ -110,7 +110,7 @@ export function progressEntry(
   const isChecked = checks.length > 0 && checks.length === state.policy.checks.commands.length;
   const lines = checks.map(({ command, result }) => {
     // A command of several lines would break the list.
-    const item = `  - ${command.trim().replaceAll(/\s*\n\s*/g, ' ')}`;
+    const item = `  - ${joinLines(command, ' ')}`;
     if (result.code === 0) return `${item}: PASS`;
     const text = result.timedOut || result.flooded === true ? '' : errorIn(result.log);
     // A check that printed nothing says how it failed by its exit code only.

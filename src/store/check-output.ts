@@ -130,13 +130,11 @@ function readPart(
 /** A line without control characters; the states of a progress bar that were overwritten are left out. */
 function shownLines(line: string): readonly string[] {
   if (!CONTROL.test(line)) return [line];
-  const parts = stripVTControlCharacters(line)
-    .replace(/\r+$/, '')
-    .split('\r')
-    .map((part) => part.replaceAll(OTHER_CONTROLS, ''));
-  return parts.filter(
-    (part, index) => index === parts.length - 1 || !(part.trim() === '' || STATE.test(part)),
-  );
+  const states = stripVTControlCharacters(line).split('\r');
+  while (states.length > 1 && states.at(-1) === '') states.pop();
+  return states
+    .map((part) => part.replaceAll(OTHER_CONTROLS, ''))
+    .filter((part, index) => index === states.length - 1 || !(part.trim() === '' || STATE.test(part)));
 }
 
 // oxlint-disable-next-line no-control-regex -- control characters are what this is about
@@ -144,4 +142,4 @@ const CONTROL = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/;
 // oxlint-disable-next-line no-control-regex -- as above
 const OTHER_CONTROLS = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g;
 /** A percentage, a count or the characters of a progress bar. */
-const STATE = /\d%|\d+\/\d+|[█▓▒░━⠁-⣿]|\[[=#> .-]*\]/;
+const STATE = /\d%|\d\/\d|[█▓▒░━⠁-⣿]|\[[=#> .-]*\]/;

@@ -127,13 +127,13 @@ const QUOTED_USER_PASSWORD = new RegExp(
 
 /** `--api-key abc`, `TOKEN=abc`, `password: abc`. A reference to a variable is not a secret. */
 const SECRET_ASSIGNED = new RegExp(
-  String.raw`(${SECRET_WORD}[\w-]*)(["']?(?:\s*[=:]\s*|\s+)["']?)(?![\s$<"'(-])[^\s"'&;|)]{6,}`,
+  String.raw`(${SECRET_WORD}[\w-]{0,256})(["']?(?:\s*[=:]\s*|\s+)["']?)(?![\s$<"'(-])[^\s"'&;|)]{6,}`,
   'gi',
 );
 
 /** A value with letters and digits that is neither an identifier nor a call. */
 const KEY_ASSIGNED = new RegExp(
-  String.raw`(${SECRET_WORD}[\w-]*)(["']?\s*[=:]\s*["']?)(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])[\w+/-]{8,}(?![\w+/.([-])`,
+  String.raw`(${SECRET_WORD}[\w-]{0,256})(["']?\s*[=:]\s*["']?)(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])[\w+/-]{8,}(?![\w+/.([-])`,
   'gi',
 );
 

@@ -50,7 +50,8 @@ export async function capturePane(
   scrollback: number,
 ): Promise<string | null> {
   const text = await server.ask(['capture-pane', '-p', '-J', '-t', pane, '-S', `-${scrollback}`]);
-  return text === null ? null : text.replaceAll(/[^\S\n]+$/gm, '').trimEnd();
+  const lines = text?.split('\n').map((line) => line.trimEnd());
+  return lines?.join('\n').trimEnd() ?? null;
 }
 
 /**

@@ -53,9 +53,11 @@ function streamArgs(call: AgentCall): readonly string[] {
 /** The first version number in the output of `--version`. */
 async function versionOf(path: string, env: Environment, cwd: string): Promise<string | null> {
   const answer = await exec([path, '--version'], { cwd, env, timeoutMs: TIMEOUT_MS });
-  return /\d+\.\d+[\w.-]*\w/.exec(answer?.stdout.toString('utf8') ?? '')?.[0] ?? null;
+  const text = answer?.stdout.toString('utf8').slice(0, MAX_VERSION_LENGTH) ?? '';
+  return /\d+\.\d+[\w.-]*\w/.exec(text)?.[0] ?? null;
 }
 
+const MAX_VERSION_LENGTH = 1000;
 /** The slowest agent takes two seconds. */
 const TIMEOUT_MS = 10_000;
 
