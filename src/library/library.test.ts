@@ -41,6 +41,17 @@ describe('a loop that is done', () => {
 });
 
 describe('a function as an agent', () => {
+  it('ends with its loop if the done pattern needs too long for what it says', async () => {
+    const { outcome } = await runLoop({
+      prompt: 'work',
+      workspace: openLibraryFolder(),
+      donePattern: '(a+)+$',
+      agent: () => ({ text: `${'a'.repeat(3000)}!` }),
+    });
+    expect(outcome).toMatchObject({ type: 'fatal' });
+    expect(outcome).toHaveProperty('message', expect.stringContaining('the done pattern (a+)+$ needs more'));
+  });
+
   it('S3.42 S3.43 S3.54 returns a result with every iteration', async () => {
     const workspace = openLibraryFolder();
     const result = await runLoop({

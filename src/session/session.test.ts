@@ -60,6 +60,19 @@ describe('a loop in a session', () => {
     expect(existsSync(join(root, 'state', 'sessions', 's1'))).toBe(false);
   });
 
+  it('ends with the reason if the done pattern of its settings needs too long', async () => {
+    vi.stubEnv('RALPH_TRUST', '1');
+    mkdirSync(join(workspace, '.ralph'), { recursive: true });
+    writeFileSync(
+      join(workspace, '.ralph', 'settings.json'),
+      '{ "donePattern": "(a+)+$", "completionPromise": "DONE" }',
+    );
+    await start();
+    const ended = await endTurn('s1', said(`${'a'.repeat(3000)}!`));
+    expect(ended).toMatchObject({ type: 'ended', outcome: 'fatal' });
+    expect(JSON.stringify(ended)).toContain('the done pattern (a+)+$ needs more than 2 s');
+  });
+
   it('S5.37 S5.41 S5.42 stops at the limit, and a promise in the last turn is a success', async () => {
     await start({ maxIterations: 2 });
     expect((await endTurn('s1', said('one'))).type).toBe('continue');

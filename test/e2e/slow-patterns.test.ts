@@ -25,6 +25,22 @@ describe('a done pattern that backtracks without end', () => {
     exits(ended, 3);
     expect(ended.stderr).toContain(REASON);
     expect(await rig.loop('a').journals('loop.ended')).toMatchObject({ outcome: SLOW_END });
+
+    const again = rig.ralph([
+      'run',
+      'task',
+      '--name',
+      'a',
+      '--fresh',
+      '--done-pattern',
+      'a+$',
+      '--',
+      ...rig.agent,
+    ]);
+    const next = await rig.nextTurn();
+    await next.prints('aaa\n');
+    await next.exits(0);
+    exits(await again.ended, 0);
   });
 
   it('does not keep SIGTERM from ending a loop in the foreground', async () => {
