@@ -7,6 +7,7 @@ import { noteTrouble } from '../store/trouble.ts';
 import { reasonOf } from '../user-error.ts';
 import { startDaemon } from './ensure-daemon.ts';
 import { writeLog } from './log.ts';
+import { Stillness } from './stillness.ts';
 import { BEAT, beatMs, LOOP, type GuardData, type WatchedLoop } from './watchdog.ts';
 
 // oxlint-disable-next-line no-unsafe-assignment -- what `watchdog.ts` gives it
@@ -17,18 +18,9 @@ parentPort?.on('message', (loop: WatchedLoop) => {
   else loops.set(loop.number, loop);
 });
 
-let beat = Atomics.load(shared, BEAT);
-let stillMs = 0;
-let lookedAt = performance.now();
+const stillness = new Stillness(beatMs(limitMs), Atomics.load(shared, BEAT), performance.now());
 setInterval(() => {
-  const now = performance.now();
-  // While the machine sleeps, or the process is suspended, this thread stands still too.
-  const passed = Math.min(now - lookedAt, 2 * beatMs(limitMs));
-  lookedAt = now;
-  const next = Atomics.load(shared, BEAT);
-  stillMs = next === beat ? stillMs + passed : 0;
-  beat = next;
-  if (stillMs > limitMs) end();
+  if (stillness.look(Atomics.load(shared, BEAT), performance.now()) > limitMs) end();
 }, beatMs(limitMs));
 
 function end(): void {
