@@ -138,7 +138,9 @@ export async function begin(work: Work): Promise<number> {
     return drive(loop, view, ended);
   }
   const { followInBackground, leaveInBackground } = await import('./background.ts');
-  const loop = await createLoop({ ...request, parent, place: 'background' });
+  // Only the user can lift the budget: a repository, which the agent can write, cannot.
+  const paidBy = read.user?.children?.unrelated === true ? null : inside;
+  const loop = await createLoop({ ...request, parent, paidBy, place: 'background' });
   if (work.detached !== undefined) return work.detached(loop, view, ended);
   return isDetached ? leaveInBackground(loop, view) : followInBackground(loop, view, { ended });
 }

@@ -133,6 +133,7 @@ export function linesFor(
     case 'claim.made':
     case 'run.output':
     case 'changes.found':
+    case 'family.counted':
       return [];
   }
 }

@@ -147,6 +147,7 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
     case 'probe.finished':
     case 'claim.accepted':
     case 'changes.found':
+    case 'family.counted':
     case 'commit.made':
     case 'checkpoint.taken':
     case 'limit.shared':

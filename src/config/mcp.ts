@@ -8,7 +8,7 @@ export function allowedChanges({ user, shared, local }: McpLayers): readonly Mcp
 
 /** Null for a file that does not exist, or that must not count. */
 export interface McpLayers {
-  readonly user: Settings | null;
+  readonly user: Pick<Settings, 'mcp'> | null;
   readonly shared: Settings | null;
   readonly local: Settings | null;
 }

@@ -12,7 +12,7 @@ import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { CHECK_ALIASES, DOCUMENTED_PRESET, resolveAliases, SETTING_ALIASES, type Clash } from './aliases.ts';
 import { closest } from './closest.ts';
-import { readUserSettings } from './user-settings.ts';
+import { readUserSettings, type UserSettings } from './user-settings.ts';
 import { leaves, LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from './config.ts';
 import type { SchemaProblem } from './schema.ts';
 
@@ -37,7 +37,7 @@ export async function readSettings(workspace: string): Promise<SettingsFiles> {
 
 export interface SettingsFiles {
   /** The user's own settings for all workspaces; null if there are none. */
-  readonly user: Settings | null;
+  readonly user: UserSettings | null;
   /** Null if there is no such file. */
   readonly shared: Settings | null;
   readonly local: Settings | null;

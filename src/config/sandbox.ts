@@ -48,7 +48,7 @@ export function combinedSandbox({ flag, user, shared, local }: SandboxLayers): C
 
 export interface SandboxLayers {
   readonly flag: Settings['sandbox'];
-  readonly user: Settings | null;
+  readonly user: Pick<Settings, 'sandbox'> | null;
   readonly shared: Settings | null;
   readonly local: Settings | null;
 }

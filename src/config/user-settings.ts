@@ -1,13 +1,18 @@
-/** The user's own settings for all workspaces: `$XDG_CONFIG_HOME/ralph/settings.json`. They have only `sandbox` and `mcp` so far. */
+/** The user's own settings for all workspaces: `$XDG_CONFIG_HOME/ralph/settings.json`. They have only `sandbox`, `mcp` and `children.unrelated`. */
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { isRecord } from '../loop/shape.ts';
+import { fits, flag, isRecord, partial } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import type { Settings } from './config.ts';
 
+export interface UserSettings extends Pick<Settings, 'sandbox' | 'mcp'> {
+  /** Whether a loop that is started from inside a run with `--no-child` counts in no budget. A repository cannot allow that. */
+  readonly children?: { readonly unrelated?: boolean };
+}
+
 /** Null if there is no such file. */
-export async function readUserSettings(env: NodeJS.ProcessEnv = process.env): Promise<Settings | null> {
+export async function readUserSettings(env: NodeJS.ProcessEnv = process.env): Promise<UserSettings | null> {
   const path = userSettingsFile(env);
   const text = textOf(path);
   if (text === null) return null;
@@ -15,9 +20,15 @@ export async function readUserSettings(env: NodeJS.ProcessEnv = process.env): Pr
   if (!isRecord(content)) throw failure(path, 'must be a JSON object, for example: {"sandbox": true}');
   const unknown = Object.keys(content).find((key) => !KNOWN.has(key));
   if (unknown !== undefined)
-    throw failure(path, `unknown key ${JSON.stringify(unknown)} (this file can have only sandbox and mcp)`);
+    throw failure(
+      path,
+      `unknown key ${JSON.stringify(unknown)} (this file can have only sandbox, mcp and children.unrelated)`,
+    );
+  const { children, ...rest } = content;
+  if (children !== undefined && !fits(partial({ unrelated: flag }), children))
+    throw failure(path, 'children can have only "unrelated", which is true or false');
   const { findSchemaProblems } = await import('./schema.ts');
-  const [problem] = findSchemaProblems(content);
+  const [problem] = findSchemaProblems(rest);
   if (problem !== undefined) {
     const what = 'must' in problem ? problem.must : `is unknown; known keys are ${problem.known.join(', ')}`;
     throw failure(path, `${problem.path} ${what}`);
@@ -25,7 +36,7 @@ export async function readUserSettings(env: NodeJS.ProcessEnv = process.env): Pr
   return content;
 }
 
-const KNOWN: ReadonlySet<string> = new Set(['$schema', 'sandbox', 'mcp']);
+const KNOWN: ReadonlySet<string> = new Set(['$schema', 'sandbox', 'mcp', 'children']);
 
 export function userSettingsFile(env: NodeJS.ProcessEnv = process.env): string {
   const configured = env['XDG_CONFIG_HOME'];

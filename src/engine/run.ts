@@ -39,6 +39,8 @@ async function planAndStart(driver: Driver, effect: EffectOf<'run'>, task: Task)
   // What a person told the agent is for a prompt that reaches it.
   const hasTurn = driver.ports.host.hasTurn === true;
   const prompt = hasTurn ? null : await driver.ports.workspace.writePrompt(effect);
+  // As late as possible: the loops of a family have one budget, and others may have spent it meanwhile.
+  countFamily(driver);
   if (task.interrupted.aborted || task.left.aborted || !isStillWanted(driver, effect)) return null;
   const planned = {
     guidance: hasTurn ? [] : guidance,
@@ -91,6 +93,11 @@ async function start(
 function endUnstarted(driver: Driver, ending: RunEnding): null {
   recordEnd(driver, ending);
   return null;
+}
+
+function countFamily(driver: Driver): void {
+  const count = driver.ports.workspace.familyCount(driver.state);
+  if (count !== null) driver.append(count);
 }
 
 /** Whether another loop of the account has hit a limit that this loop has to wait for too. */
@@ -240,6 +247,7 @@ async function finish(
   if (!same(last, open.output)) driver.append({ type: 'run.output', run: open.id, ...last });
   const news = [...workspace.childChanges(driver.state), ...workspace.questions(driver.state)];
   for (const happening of news) driver.append(happening);
+  countFamily(driver);
   recordEnd(driver, ending(code), strays);
 }
 

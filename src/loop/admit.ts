@@ -81,6 +81,8 @@ export function admits(state: LoopState, event: LoopEvent): boolean {
       return decided(`neared:${event.limit}`);
     case 'unchanged.noticed':
       return decided('noticed:unchanged');
+    case 'family.counted':
+      return JSON.stringify(state.family) !== JSON.stringify({ below: event.below, above: event.above });
     case 'limit.shared': {
       const wanted = decide(state).find((effect) => effect.type === 'run');
       return openRun(state) === null && wanted?.respectsSharedLimit === true && event.resetsAt > event.at;

@@ -105,13 +105,15 @@ const control = variant('type', {
   set: fields({ limits }),
 } satisfies Record<Control['type'], Rule>);
 
-const spent = { assumedRuns: optional(count) };
+const usedSums = { usd: number, tokens: number };
+const family = optional(fields({ id: string, name: string }));
+const spent = { assumedRuns: optional(count), family };
 const message = fields({ message: string });
 const outcome = variant('type', {
   done: fields({ verified: flag, childrenLeft: strings }),
   waiting: fields({}),
   'iterations-exhausted': fields({ limit: number }),
-  'time-exhausted': fields({ limitMs: number, resetsAt: optional(nullable(moment)) }),
+  'time-exhausted': fields({ limitMs: number, resetsAt: optional(nullable(moment)), family }),
   'cost-exhausted': fields({ limitUsd: number, spentUsd: nullable(number), ...spent }),
   'tokens-exhausted': fields({ limit: number, spent: nullable(number), ...spent }),
   'failures-exhausted': fields({
@@ -283,6 +285,22 @@ const EVENT = variant('type', {
   'limit.shared': fields({ resetsAt: moment, message: string, jitter: number }),
   'limit.neared': fields({ limit: oneOf(NEARED_LIMITS), used: number, of: number }),
   'unchanged.noticed': fields({ unchanged: count }),
+  'family.counted': fields({
+    below: fields({ loops: count, ...usedSums }),
+    above: list(
+      fields({
+        id: string,
+        name: string,
+        limits: fields({
+          usd: nullable(number),
+          tokens: nullable(number),
+          timeMs: nullable(number),
+          until: nullable(number),
+        }),
+        others: fields(usedSums),
+      }),
+    ),
+  }),
   'timer.fired': fields({ key: string }),
   'child.started': fields({ child: string, run: optional(string), record: optional(flag) }),
   'child.ended': fields({

@@ -134,6 +134,8 @@ export type Happening =
   | { readonly type: 'limit.neared'; readonly limit: NearedLimit; readonly used: number; readonly of: number }
   /** Iterations changed nothing although every check passes, and no limit ends such a loop. */
   | { readonly type: 'unchanged.noticed'; readonly unchanged: number }
+  /** The owner has read what the other loops of the family have spent, and which limits of loops above hold: the last count wins. */
+  | ({ readonly type: 'family.counted' } & FamilyCount)
   /** A wait is over, or an alarm has gone off. */
   | { readonly type: 'timer.fired'; readonly key: string }
   /** A child loop was started; `run` is the run or the check of this loop that did it, and absent for a `record`. */
@@ -227,6 +229,28 @@ export const MAX_TELL_LENGTH: number = 2 ** 20;
 /** Why a child loop has no outcome: no process drives it and none will, or its files are gone. */
 export const CHILD_LOSSES = ['crashed', 'removed'] as const;
 export type ChildLoss = (typeof CHILD_LOSSES)[number];
+
+/** What the accounts of a family say to one of its loops (`family.ts`). */
+export interface FamilyCount {
+  /** What the loops have spent that were started from inside its runs and theirs, and how many have spent anything. */
+  readonly below: { readonly loops: number; readonly usd: number; readonly tokens: number };
+  /** The loops above that have a limit, the nearest first. */
+  readonly above: readonly UpperLimits[];
+}
+
+export interface UpperLimits {
+  readonly id: string;
+  readonly name: string;
+  readonly limits: {
+    readonly usd: number | null;
+    readonly tokens: number | null;
+    readonly timeMs: number | null;
+    /** When its time is over. */
+    readonly until: number | null;
+  };
+  /** What all other loops have spent towards these limits. */
+  readonly others: { readonly usd: number; readonly tokens: number };
+}
 
 /** What there is to commit. */
 export interface Changes {

@@ -129,6 +129,8 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       return { ...state, noticed: { ...state.noticed, [event.limit]: event.of } };
     case 'unchanged.noticed':
       return { ...state, noticed: { ...state.noticed, unchanged: event.unchanged } };
+    case 'family.counted':
+      return { ...state, family: { below: event.below, above: event.above } };
     case 'timer.fired':
       // It only lets the time pass.
       if (event.key === TIME_ALARM) return state;

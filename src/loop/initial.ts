@@ -1,7 +1,7 @@
 import { NO_CHARGES } from './charge.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
 import { NOTHING_NOTICED } from './limit-notices.ts';
-import { NOTHING_SPENT } from './limits.ts';
+import { NO_FAMILY, NOTHING_SPENT } from './limits.ts';
 import { NO_PROGRESS } from './progress.ts';
 import { NO_REPEATS } from './repeats.ts';
 import type { LoopState } from './state.ts';
@@ -26,6 +26,7 @@ export const INITIAL: LoopState = {
   unanswered: 0,
   spent: NOTHING_SPENT,
   charges: NO_CHARGES,
+  family: NO_FAMILY,
   session: null,
   progress: NO_PROGRESS,
   repeats: NO_REPEATS,

@@ -122,6 +122,7 @@ export function inIteration(last: IterationReport, event: LoopEvent, state: Loop
     case 'evidence.restored':
     case 'probe.finished':
     case 'changes.found':
+    case 'family.counted':
     case 'commit.made':
     case 'checkpoint.taken':
     case 'limit.shared':

@@ -71,6 +71,7 @@ function isTold({ noticed }: LoopState, limit: NearedLimit, of: number): boolean
 
 function usedOf(state: LoopState, limit: NearedLimit): number | null {
   if (limit === 'timeMs') return state.activeMs;
-  const { sum, isUnknown } = charged(state, limit === 'costUsd' ? 'usd' : 'tokens', spentSoFar(state));
-  return isUnknown ? null : sum;
+  const kind = limit === 'costUsd' ? 'usd' : 'tokens';
+  const { sum, isUnknown } = charged(state, kind, spentSoFar(state));
+  return isUnknown ? null : sum + state.family.below[kind];
 }

@@ -1,9 +1,9 @@
 import { charged, isWholeCost } from './charge.ts';
 import type { WaitReason } from './effect.ts';
 import type { Tokens } from './event.ts';
-import type { Outcome } from './outcome.ts';
+import type { OfFamily, Outcome } from './outcome.ts';
 import { isCutShort, openRun } from './run.ts';
-import type { LoopState, Run, Spend } from './state.ts';
+import type { Charges, LoopState, Run, Spend } from './state.ts';
 
 /**
  * The first limit that is reached, in the order iterations, cost, tokens, time. A limit is reached when it is equalled.
@@ -25,30 +25,71 @@ export function spendingExhausted(state: LoopState): Outcome | null {
 }
 
 function costExhausted(state: LoopState): Outcome | null {
-  const limitUsd = state.policy.limits.costUsd;
-  if (limitUsd === null) return null;
-  const { sum, isUnknown, ...assumed } = charged(state, 'usd', spentSoFar(state));
-  // Floating-point sums can fall short: 0.1 + 0.7 < 0.8.
-  if (!isUnknown && sum + 1e-9 < limitUsd) return null;
-  return { type: 'cost-exhausted', limitUsd, spentUsd: isUnknown ? null : sum, ...orNothing(assumed) };
+  const reached = reachedOf(state, 'usd');
+  if (reached === null) return null;
+  const { limit: limitUsd, spent: spentUsd, ...more } = reached;
+  return { type: 'cost-exhausted', limitUsd, spentUsd, ...more };
 }
 
 function tokensExhausted(state: LoopState): Outcome | null {
-  const limit = state.policy.limits.tokens;
-  if (limit === null) return null;
-  const { sum, isUnknown, ...assumed } = charged(state, 'tokens', spentSoFar(state));
-  if (!isUnknown && sum < limit) return null;
-  return { type: 'tokens-exhausted', limit, spent: isUnknown ? null : sum, ...orNothing(assumed) };
+  const reached = reachedOf(state, 'tokens');
+  return reached === null ? null : { type: 'tokens-exhausted', ...reached };
 }
+
+/** The first limit of a kind that is reached or cannot be enforced: the loop's own one, then those of the loops above. */
+function reachedOf(state: LoopState, kind: keyof Charges): Reached | null {
+  const bounds = boundsOf(state, kind);
+  if (bounds.length === 0) return null;
+  const { sum, isUnknown, ...assumed } = charged(state, kind, spentSoFar(state));
+  // Floating-point sums can fall short: 0.1 + 0.7 < 0.8.
+  const bound = bounds.find(({ limit, others }) => isUnknown || sum + others + 1e-9 >= limit);
+  if (bound === undefined) return null;
+  const { limit, others, family } = bound;
+  return {
+    limit,
+    spent: isUnknown ? null : sum + others,
+    ...orNothing(assumed),
+    ...(family === undefined ? {} : { family }),
+  };
+}
+
+interface Reached extends OfFamily {
+  readonly limit: number;
+  readonly spent: number | null;
+  readonly assumedRuns?: number;
+}
+
+/** The limits that hold for a loop, and what other loops have spent towards each. */
+function boundsOf({ policy, family: { below, above } }: LoopState, kind: keyof Charges): readonly Bound[] {
+  const { costUsd, tokens } = policy.limits;
+  const own = { limit: kind === 'usd' ? costUsd : tokens, others: below[kind] };
+  const upper = above.map(({ id, name, limits, others }) => ({
+    limit: limits[kind],
+    others: others[kind],
+    family: { id, name },
+  }));
+  return [own, ...upper].flatMap(({ limit, ...bound }) => (limit === null ? [] : [{ ...bound, limit }]));
+}
+
+interface Bound extends OfFamily {
+  readonly limit: number;
+  readonly others: number;
+}
+
+/** A loop that belongs to no family, or has not read its accounts yet. */
+export const NO_FAMILY: LoopState['family'] = { below: { loops: 0, usd: 0, tokens: 0 }, above: [] };
 
 /** A sum without assumptions has no such field. */
 function orNothing(assumed: { readonly assumedRuns: number }): { readonly assumedRuns?: number } {
   return assumed.assumedRuns === 0 ? {} : assumed;
 }
 
-function timeExhausted({ policy, activeMs }: LoopState): Outcome | null {
-  const limitMs = policy.limits.timeMs;
-  return limitMs === null || activeMs < limitMs ? null : { type: 'time-exhausted', limitMs };
+function timeExhausted(state: LoopState): Outcome | null {
+  const { timeMs } = state.policy.limits;
+  if (timeMs !== null && state.activeMs >= timeMs) return { type: 'time-exhausted', limitMs: timeMs };
+  const end = firstEnd(state);
+  if (end?.family === undefined || state.now < end.at) return null;
+  return { type: 'time-exhausted', limitMs: end.limitMs, family: end.family };
 }
 
 /** With its backoff, 300 outages in a row take about a day; the provider is not expected back. */
@@ -63,10 +104,33 @@ const MAX_OUTAGES = 300;
 /** Each of them lasts as long as the inactivity timeout, and the agent itself may be the reason. */
 const MAX_UNANSWERED = 5;
 
-/** When the loop reaches its time limit if it works without a pause from now on. */
+/** When the loop reaches a time limit if it works without a pause from now on: its own one, or that of a loop above. */
 export function deadline(state: LoopState): number | null {
-  const { timeMs } = state.policy.limits;
-  return timeMs === null ? null : state.now + Math.max(0, timeMs - state.activeMs);
+  return firstEnd(state)?.at ?? null;
+}
+
+/** The same of its own time limit alone. */
+export function ownDeadline({ policy, now, activeMs }: LoopState): number | null {
+  const { timeMs } = policy.limits;
+  return timeMs === null ? null : now + Math.max(0, timeMs - activeMs);
+}
+
+function firstEnd(state: LoopState): End | null {
+  const own = { at: ownDeadline(state), limitMs: state.policy.limits.timeMs };
+  const upper = state.family.above.map(({ id, name, limits: { until, timeMs } }) => ({
+    at: until,
+    limitMs: timeMs,
+    family: { id, name },
+  }));
+  return [own, ...upper].reduce<End | null>((first, { at, limitMs, ...end }) => {
+    if (at === null || limitMs === null || (first !== null && first.at <= at)) return first;
+    return { ...end, at, limitMs };
+  }, null);
+}
+
+interface End extends OfFamily {
+  readonly at: number;
+  readonly limitMs: number;
 }
 
 /** The wait after a run, which may be 0 ms long. A pause ends it at once, except at a usage limit. */
@@ -156,11 +220,10 @@ const MAX_JITTER_MS = 60_000;
  * stated reset, the next retry counts.
  */
 export function resetsTooLate(state: LoopState, until: number, resetsAt: number | null): Outcome | null {
-  const { timeMs } = state.policy.limits;
-  const end = deadline(state);
-  return timeMs === null || end === null || (resetsAt ?? until) <= end
-    ? null
-    : { type: 'time-exhausted', limitMs: timeMs, resetsAt };
+  const end = firstEnd(state);
+  if (end === null || (resetsAt ?? until) <= end.at) return null;
+  const { limitMs, family } = end;
+  return { type: 'time-exhausted', limitMs, resetsAt, ...(family === undefined ? {} : { family }) };
 }
 
 /** The reset that the provider stated for the usage limit of a run; null if it stated none, or one in the past. */

@@ -13,24 +13,28 @@ export type Outcome =
    * The loop's working time reached its limit, or a usage limit resets only after that; `resetsAt` is null if the provider
    * does not say when, and the next retry would come too late.
    */
-  | { readonly type: 'time-exhausted'; readonly limitMs: number; readonly resetsAt?: number | null }
+  | ({
+      readonly type: 'time-exhausted';
+      readonly limitMs: number;
+      readonly resetsAt?: number | null;
+    } & OfFamily)
   /**
    * The cost limit is reached; `assumedRuns` of the runs in the sum have an unknown cost and are charged as the dearest
    * known run. The sum is null if the limit cannot be enforced, because no cost is known.
    */
-  | {
+  | ({
       readonly type: 'cost-exhausted';
       readonly limitUsd: number;
       readonly spentUsd: number | null;
       readonly assumedRuns?: number;
-    }
+    } & OfFamily)
   /** The token limit is reached, in the same sense. */
-  | {
+  | ({
       readonly type: 'tokens-exhausted';
       readonly limit: number;
       readonly spent: number | null;
       readonly assumedRuns?: number;
-    }
+    } & OfFamily)
   /**
    * Too many consecutive runs failed, or the provider was unavailable for too long (`outages`), or never answered so many
    * runs (`unanswered` too).
@@ -51,6 +55,11 @@ export type Outcome =
   | { readonly type: 'fatal'; readonly message: string }
   /** A person, a signal or a deadline stopped the loop. */
   | { readonly type: 'stopped'; readonly by: StopCause; readonly signal?: Signal };
+
+/** The loop above whose limit it is; absent for the loop's own limit. */
+export interface OfFamily {
+  readonly family?: { readonly id: string; readonly name: string };
+}
 
 /** How an ended loop continues. */
 export interface Reopening {
@@ -194,27 +203,35 @@ function timeInUtc(moment: number): string {
 }
 
 function timeReason(
-  { limitMs, resetsAt }: OutcomeOf<'time-exhausted'>,
+  { limitMs, resetsAt, family }: OutcomeOf<'time-exhausted'>,
   time: (moment: number) => string,
 ): string {
   const limit = `${limitMs / 1000} s`;
-  if (resetsAt === undefined) return `time limit reached: ${limit}`;
+  const whose = of({ family });
+  if (resetsAt === undefined) return `time limit${whose} reached: ${limit}`;
   return resetsAt === null
-    ? `usage limit reached without a known reset, and the time limit of ${limit} ends before the next retry`
-    : `the usage limit resets at ${time(resetsAt)}, after the time limit of ${limit}`;
+    ? `usage limit reached without a known reset, and the time limit${whose} of ${limit} ends before the next retry`
+    : `the usage limit resets at ${time(resetsAt)}, after the time limit${whose} of ${limit}`;
 }
 
-function costReason({ limitUsd, spentUsd, assumedRuns = 0 }: OutcomeOf<'cost-exhausted'>): string {
+/** Names the loop above whose limit it is. */
+function of({ family }: { readonly family: OfFamily['family'] | undefined }): string {
+  return family === undefined ? '' : ` of the family of "${family.name}"`;
+}
+
+function costReason({ limitUsd, spentUsd, assumedRuns = 0, family }: OutcomeOf<'cost-exhausted'>): string {
+  const whose = of({ family });
   const limit = `$${limitUsd.toFixed(4)}`;
   return spentUsd === null
-    ? `cannot enforce the cost limit of ${limit}: ${counted(assumedRuns, 'run')} did not report their cost, and the cost of no other run is known`
-    : `cost limit reached: $${spentUsd.toFixed(4)} of ${limit}${assumption(assumedRuns, 'cost')}`;
+    ? `cannot enforce the cost limit${whose} of ${limit}: ${counted(assumedRuns, 'run')} did not report their cost, and the cost of no other run is known`
+    : `cost limit${whose} reached: $${spentUsd.toFixed(4)} of ${limit}${assumption(assumedRuns, 'cost')}`;
 }
 
-function tokensReason({ limit, spent, assumedRuns = 0 }: OutcomeOf<'tokens-exhausted'>): string {
+function tokensReason({ limit, spent, assumedRuns = 0, family }: OutcomeOf<'tokens-exhausted'>): string {
+  const whose = of({ family });
   return spent === null
-    ? `cannot enforce the token limit of ${limit}: ${counted(assumedRuns, 'run')} did not report their tokens, and those of no other run are known`
-    : `token limit reached: ${spent} of ${limit}${assumption(assumedRuns, 'usage')}`;
+    ? `cannot enforce the token limit${whose} of ${limit}: ${counted(assumedRuns, 'run')} did not report their tokens, and those of no other run are known`
+    : `token limit${whose} reached: ${spent} of ${limit}${assumption(assumedRuns, 'usage')}`;
 }
 
 function assumption(runs: number, what: 'cost' | 'usage'): string {

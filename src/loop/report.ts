@@ -268,6 +268,7 @@ function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopRep
     case 'checkpoint.taken':
     case 'limit.shared':
     case 'unchanged.noticed':
+    case 'family.counted':
     case 'limit.neared':
     case 'timer.fired':
       return before;

@@ -4,6 +4,7 @@ import type {
   CheckResult,
   Cost,
   Evidence,
+  FamilyCount,
   OutputSnapshot,
   Probe,
   Purpose,
@@ -52,6 +53,8 @@ export interface LoopState {
   readonly spent: Spend;
   /** How ended runs of unknown usage count towards the limits. */
   readonly charges: Charges;
+  /** What the family's accounts said when they were last read. */
+  readonly family: FamilyCount;
   /** The agent's session that was named last, and what it has cost this loop. */
   readonly session: SessionSpend | null;
   readonly progress: Progress;

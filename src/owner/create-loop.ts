@@ -19,12 +19,20 @@ import { userGit } from '../scm/user-git.ts';
 import { linkProgress, unlinkProgress } from '../store/aliases.ts';
 import { takePlace, termsOfChild } from '../store/child-limits.ts';
 import { withdrawChild } from '../store/children.ts';
+import { closeAccount, openAccount, placeBelow, upperAccounts } from '../store/family.ts';
 import { forget } from '../store/kept-environment.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
 import { prepareState } from '../store/state-place.ts';
 import { tmuxServerOf } from '../store/tmux-server.ts';
 import { tmuxProblem } from '../tmux/server.ts';
-import { treeOf, writeSpec, type PromptSource, type Spec, type Worktree } from '../store/spec.ts';
+import {
+  treeOf,
+  writeSpec,
+  type FamilyPlace,
+  type PromptSource,
+  type Spec,
+  type Worktree,
+} from '../store/spec.ts';
 import { makeWorktree, placeFor, refuseWorktree, type AskedPlace } from '../worktree/place.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
@@ -32,6 +40,7 @@ import { claimName, type ClaimedName } from './claim-name.ts';
 import { forgetDeadCreations } from './dead-creations.ts';
 import type { AgentProgram } from './agent-host.ts';
 import { refusePlan, rememberPlan } from './loop-plan.ts';
+import { checkUpperLimits } from './money.ts';
 import { moveStaleMarkers } from './markers.ts';
 import { OwnedLoop } from './owner.ts';
 import { withRealPaths } from './prompt-source.ts';
@@ -73,6 +82,8 @@ export interface LoopRequest extends AgentProgram {
   /** What the user should know before the loop begins. */
   readonly notes?: readonly string[];
   readonly parent: Spec['parent'];
+  /** The run that it counts towards the budget of, if it is not the one of `parent`. */
+  readonly paidBy?: Spec['parent'];
   /** Says what takes long before the loop begins. */
   readonly say?: (line: string) => void;
 }
@@ -84,6 +95,9 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   const env = asked.worktree === true ? withoutGitLocation(asked.env) : asked.env;
   const prompt = readOnce(asked.prompt, asked.policy);
   const request = { ...asked, ...asChild(asked), workspace, env, prompt };
+  const payer = asked.parent ?? asked.paidBy ?? null;
+  const family = payer === null ? null : placeBelow(payer);
+  if (family !== null) await checkUpperLimits(upperAccounts(family), request.agent);
   await refuseRequest(request);
   const notes = [
     ...prepareState(workspace),
@@ -96,7 +110,7 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   const [claimed] = await Promise.all([claimName(request, notes), findRepository(request)]);
   const undo: (() => void | Promise<void>)[] = [claimed.discard];
   try {
-    return await writeLoop(request, claimed, notes, undo);
+    return await writeLoop({ ...request, family }, claimed, notes, undo);
   } catch (error) {
     for (const step of undo.toReversed()) {
       // oxlint-disable-next-line no-await-in-loop -- in the reverse order of what was done
@@ -151,9 +165,14 @@ async function findRepository({ policy, workspace, env, worktree }: LoopRequest)
   await gitPath(userGit(policy, workspace, env), ['--absolute-git-dir']).catch(() => {});
 }
 
+/** A request with the place of the loop in its family. */
+interface PlacedRequest extends LoopRequest {
+  readonly family: FamilyPlace | null;
+}
+
 /** Writes everything that a loop is made of, up to its first event; `undo` gets what takes it back. */
 async function writeLoop(
-  request: LoopRequest,
+  request: PlacedRequest,
   { name, folder, release, earlierProgress }: ClaimedName,
   notes: string[],
   undo: (() => void | Promise<void>)[],
@@ -161,10 +180,14 @@ async function writeLoop(
   const { workspace, env, perform, turns, post } = request;
   const { id } = folder;
   undo.push(() => forgetLoop(id, workspace));
-  const { parent } = request;
+  const { parent, family } = request;
   if (parent !== null) {
     undo.push(() => withdrawChild(parent.folder, folder));
     await takePlace(parent, folder);
+  }
+  if (family !== null) {
+    undo.push(() => closeAccount(family, id));
+    openAccount(family, id, request.policy);
   }
   const worktree = await makeTree(request, { id, name, workspace }, notes);
   if (worktree !== null) undo.push(() => discardQuietly(worktree, workspace, env));
@@ -209,7 +232,19 @@ async function makeTree(
 }
 
 function specOf(
-  { workspace, task, agent, prompt, parent, place, session, tags = [], policy, window }: LoopRequest,
+  {
+    workspace,
+    task,
+    agent,
+    prompt,
+    parent,
+    place,
+    session,
+    tags = [],
+    policy,
+    window,
+    family,
+  }: PlacedRequest,
   { id, name, worktree }: { readonly id: string; readonly name: string; readonly worktree: Worktree | null },
 ): Spec {
   return {
@@ -228,6 +263,7 @@ function specOf(
     // An interactive agent cannot be without one.
     ...(window === undefined && policy.host !== 'tmux' ? {} : { window: window ?? {} }),
     parent,
+    ...(family === null ? {} : { family }),
   };
 }
 

@@ -22,6 +22,7 @@ import { checkAlias, linkAlias } from '../store/aliases.ts';
 import { CheckLogs } from '../store/check-logs.ts';
 import { childChanges } from '../store/children.ts';
 import { copyToDesk } from '../store/desk.ts';
+import { newCount } from '../store/family.ts';
 import { closeDeadRuns, recordedChanges, recordedChildren } from '../store/recorded-children.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { checkMarker, runEnvironment } from '../store/run-environment.ts';
@@ -106,6 +107,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     commit: (...effect) => explained(() => (scm ??= loopScm(loop, tree)).commit(...effect)),
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt, tree.take()),
+    familyCount: (state) => newCount(spec, state),
     childChanges: (state) => [
       ...childChanges(folder, state),
       ...(state.policy.taskFolder ? recordedChanges(folder, state) : []),

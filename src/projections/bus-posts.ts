@@ -131,6 +131,7 @@ function ownPosts(
     case 'claim.accepted':
     case 'claim.rejected':
     case 'changes.found':
+    case 'family.counted':
     case 'commit.made':
     case 'checkpoint.taken':
     case 'limit.shared':

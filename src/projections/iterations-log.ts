@@ -116,6 +116,7 @@ function entries(event: LoopEvent, state: LoopState, report: LoopReport): readon
     case 'claim.made':
     case 'claim.accepted':
     case 'changes.found':
+    case 'family.counted':
     case 'commit.made':
     case 'checkpoint.taken':
     case 'limit.shared':

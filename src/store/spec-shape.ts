@@ -15,7 +15,7 @@ import {
   type Rule,
 } from '../loop/shape.ts';
 import { isTmuxName, problemWithName } from './names.ts';
-import type { ParentRun, Spec, TmuxWindow, Worktree } from './spec.ts';
+import type { FamilyPlace, ParentRun, Spec, TmuxWindow, Worktree } from './spec.ts';
 import type { TaskIds } from './store.ts';
 
 /** An absolute path that the system could open. */
@@ -99,6 +99,7 @@ export const SPEC: Rule = fields({
   worktree: optional(worktree),
   window: optional(window),
   parent: nullable(parent),
+  family: optional(fields({ root: loopId, payer: loopId } satisfies Record<keyof FamilyPlace, Rule>)),
 } satisfies Record<keyof Spec, Rule>);
 
 /** The environment that a loop was started with. */

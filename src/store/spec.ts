@@ -48,6 +48,16 @@ export interface Spec {
   readonly window?: TmuxWindow;
   /** The run that started this loop; null if a person did, or the loop is not to be a child. */
   readonly parent: ParentRun | null;
+  /** Whose budget it counts in; absent for a loop that no run of another loop has started. */
+  readonly family?: FamilyPlace;
+}
+
+/** The place of a loop in its family, by the ids of its loops. */
+export interface FamilyPlace {
+  /** The first loop, whose state has the accounts of all. */
+  readonly root: string;
+  /** The loop whose run started this one. */
+  readonly payer: string;
 }
 
 export interface ParentRun {

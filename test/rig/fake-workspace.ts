@@ -62,6 +62,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
       life.takes(5, effect.key, () => (interrupt.aborted ? null : world.record(effect))),
     questions: () => [],
     sparedGroups: () => [],
+    familyCount: () => null,
     childChanges({ children }) {
       const living = [...desk.children].filter(([, endsAt]) => endsAt > world.clock).map(([child]) => child);
       return [
