@@ -19,11 +19,15 @@ export function startIn(command: ChildStart['command'], args: readonly string[])
   const { name, tag, check, until, agent } = values;
   const maxIterations = values['max-iterations'];
   const maxTime = values['max-time'];
+  const maxCost = values['max-cost'];
+  const maxTokens = values['max-tokens'];
   const options = {
     ...(name === undefined ? {} : { name }),
     ...(tag === undefined ? {} : { tag }),
     ...(maxIterations === undefined ? {} : { maxIterations }),
     ...(maxTime === undefined ? {} : { maxTime }),
+    ...(maxCost === undefined ? {} : { maxCost }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
     ...(check === undefined ? {} : { check }),
     ...(until === undefined ? {} : { until }),
     ...(agent === undefined ? {} : { agent }),
@@ -58,6 +62,8 @@ const OPTIONS = {
   tag: texts,
   'max-iterations': { ...text, short: 'm' },
   'max-time': text,
+  'max-cost': text,
+  'max-tokens': text,
   check: texts,
   until: text,
   agent: text,

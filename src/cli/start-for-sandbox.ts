@@ -12,7 +12,7 @@ import { effective } from '../config/effective.ts';
 import { readSettings } from '../config/read.ts';
 import { parseTags } from '../config/values.ts';
 import type { Settings } from '../config/config.ts';
-import type { Policy, SandboxPolicy } from '../loop/policy.ts';
+import type { LimitsPolicy, Policy, SandboxPolicy } from '../loop/policy.ts';
 import { describeProblem, findProblems } from '../loop/validate.ts';
 import type { Described } from '../owner/answer-sandbox.ts';
 import { createLoop } from '../owner/create-loop.ts';
@@ -84,6 +84,7 @@ function refuseOtherAgent(kind: string | undefined, argv: readonly string[], { a
 function withinSandbox(policy: Policy, upper: Policy, sandbox: SandboxPolicy, tree: string): Policy {
   const confined: Policy = {
     ...policy,
+    limits: withinLimits(policy.limits, upper.limits),
     keys: upper.keys === 'own' ? 'own' : policy.keys,
     calls: upper.calls,
     sandbox: {
@@ -96,6 +97,20 @@ function withinSandbox(policy: Policy, upper: Policy, sandbox: SandboxPolicy, tr
   const problems = findProblems(confined);
   if (problems.length > 0) throw new UserError(problems.map(describeProblem).join('; '));
   return confined;
+}
+
+/** Limits that an agent asks for are not above those of its loop, which hold for the child anyway. */
+function withinLimits(limits: LimitsPolicy, upper: LimitsPolicy): LimitsPolicy {
+  return {
+    ...limits,
+    costUsd: least(limits.costUsd, upper.costUsd),
+    tokens: least(limits.tokens, upper.tokens),
+    timeMs: least(limits.timeMs, upper.timeMs),
+  };
+}
+
+function least(own: number | null, most: number | null): number | null {
+  return own === null || most === null ? own : Math.min(own, most);
 }
 
 /** A relative path starts at the tree of the loop that it was given for. */

@@ -10,7 +10,8 @@ import { NOTHING_KNOWN } from '../loop/report.ts';
 import { workspaceWith } from '../store/find-workspace.ts';
 import { readLoopIn, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { howItFailed } from '../store/how-it-failed.ts';
-import { limitUse } from '../store/limit-use.ts';
+import { familyNow } from '../store/family.ts';
+import { limitUse, usesAbove } from '../store/limit-use.ts';
 import { maskOf } from '../store/mask.ts';
 import { childrenNow, type ChildNow } from '../views/children-now.ts';
 import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
@@ -86,7 +87,8 @@ function describe(loop: LoopReading, summary: LoopSummary, word: string = summar
   const { spec, owner } = loop;
   const { reason, waiting, warning, next } = summary;
   const readable = summary.status === 'unreadable' ? { ...loop, ...NOTHING_KNOWN } : loop;
-  const { state, report } = readable;
+  const { report } = readable;
+  const state = { ...readable.state, family: familyNow(spec, readable.state) };
   const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
   const silence = state.policy.timeouts.inactivityMs;
   return [
@@ -112,6 +114,9 @@ function describe(loop: LoopReading, summary: LoopSummary, word: string = summar
     ),
     ...summary.record.limitChanges.map((change) => `Limit changed: ${limitChangeText(change)}`),
     ...(summary.limits.length === 0 ? [] : [`Used: ${summary.limits.map(limitUse).join(', ')}`]),
+    ...usesAbove(state).map(
+      ({ name, uses }) => `Budget of "${name}": ${uses.map(limitUse).join(', ')} used by its family`,
+    ),
     ...spendLines(readable),
     ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
     ...(report.commits === 0 ? [] : [`Commits: ${commitsText(summary.record)}`]),
@@ -142,11 +147,13 @@ function questionText({ id, text, default: byDefault, until }: OpenQuestion, loo
 function spendLines(loop: LoopReading): readonly string[] {
   const { total, iterations } = spendOf(loop);
   const charged = assumptions(loop.state);
-  const tokenTotal = tokensOf(total, charged.tokens);
-  if (total.source === null && tokenTotal === null) return loop.report.runs === 0 ? [] : ['Cost: unknown'];
+  const { below } = familyNow(loop.spec, loop.state);
+  const tokenTotal = tokensOf(total, charged.tokens, below);
+  if (total.source === null && tokenTotal === null && below.usd === 0)
+    return loop.report.runs === 0 ? [] : ['Cost: unknown'];
   const omitted = (iterations[0]?.iteration ?? 1) - 1;
   return [
-    `Cost: ${costOf(total, charged.usd)}`,
+    `Cost: ${costOf(total, charged.usd, below)}`,
     `Tokens: ${tokenTotal ?? 'unknown'}`,
     ...(omitted > 0
       ? [`  … ${omitted === 1 ? 'iteration 1' : `iterations 1 to ${omitted}`}: see progress.md`]

@@ -2,8 +2,9 @@
 import { duration } from '../journal/times.ts';
 import { assumptions } from '../loop/charge.ts';
 import { counted } from '../loop/counted.ts';
-import type { Tokens } from '../loop/event.ts';
+import type { FamilyCount, Tokens } from '../loop/event.ts';
 import { costOf, knownTokens, tokensOf } from '../loop/spend-text.ts';
+import { familyNow } from '../store/family.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { spendOf } from '../views/spend.ts';
 import type { StoryEntry } from './story-entries.ts';
@@ -19,6 +20,8 @@ export interface StoryTotals {
   readonly runsOfUnknownTokens: number;
   /** Runs whose output tokens are partly estimated. */
   readonly runsOfEstimatedOutput: number;
+  /** What child loops and theirs have spent, which is in none of the sums above, and how many have. */
+  readonly spentByChildren: FamilyCount['below'];
   readonly commits: number;
   /** Files that differ between the start and the last checkpoint; null without checkpoints. */
   readonly changedFiles: number | null;
@@ -33,9 +36,12 @@ export function entryForTotals(loop: LoopReading, changedFiles: number | null, a
   const { iteration } = loop.state;
   const { commits, waits } = loop.report;
   const tokens = knownTokens(total);
+  const { below } = familyNow(loop.spec, loop.state);
   const parts = [
-    `cost ${costOf(total, charged.usd)}`,
-    tokens === null ? 'tokens unknown' : `tokens: ${tokensOf(total, charged.tokens) ?? '0'}`,
+    `cost ${costOf(total, charged.usd, below)}`,
+    tokens === null && below.tokens === 0
+      ? 'tokens unknown'
+      : `tokens: ${tokensOf(total, charged.tokens, below) ?? '0'}`,
     counted(commits, 'commit'),
     ...(changedFiles === null ? [] : [counted(changedFiles, 'changed file')]),
     waits.count === 0 ? 'no waits' : `waited ${duration(waits.ms, ' ')} (${counted(waits.count, 'wait')})`,
@@ -52,6 +58,7 @@ export function entryForTotals(loop: LoopReading, changedFiles: number | null, a
       tokens,
       runsOfUnknownTokens: total.unknownTokenRuns,
       runsOfEstimatedOutput: total.estimatedOutputRuns,
+      spentByChildren: below,
       commits,
       changedFiles,
       waits: waits.count,

@@ -165,10 +165,12 @@ function cost(end: EndRecord): string {
     unknownTokenRuns: end.runsOfUnknownTokens,
     estimatedOutputRuns: end.runsOfEstimatedOutput,
   };
-  const known = tokensOf({ tokens, ...runs }, end.chargedTokens);
+  const known = tokensOf({ tokens, ...runs }, end.chargedTokens, end.spentByChildren);
   const why = known === null ? 'no run reported it' : 'no price is known for this model';
   return [
-    costUsd === null ? `unknown: ${why}` : costOf(spend, end.chargedCost),
+    costUsd === null && end.spentByChildren.usd === 0
+      ? `unknown: ${why}`
+      : costOf(spend, end.chargedCost, end.spentByChildren),
     ...(known === null ? [] : [`tokens: ${known}`]),
   ].join(', ');
 }

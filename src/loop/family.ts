@@ -8,8 +8,7 @@
  */
 import { charged } from './charge.ts';
 import { decide } from './decide.ts';
-import type { FamilyCount, Happening, UpperLimits } from './event.ts';
-import { evolve } from './evolve.ts';
+import type { FamilyCount, UpperLimits } from './event.ts';
 import { ownDeadline, spentSoFar } from './limits.ts';
 import type { LoopState } from './state.ts';
 
@@ -93,13 +92,16 @@ export function isNews(state: LoopState, { below, above }: FamilyCount): boolean
  */
 export function isUrgent(state: LoopState, count: FamilyCount): boolean {
   if (!isNews(state, count) || !state.created || state.outcome !== null) return false;
-  const limitsOf = ({ above }: FamilyCount): string =>
-    JSON.stringify(above.map(({ id, limits }) => [id, limits]));
-  if (limitsOf(count) !== limitsOf(state.family)) return true;
-  const counted: Happening = { type: 'family.counted', ...count };
-  const wanted = (one: LoopState): string =>
-    decide(one)
-      .map(({ key }) => key)
-      .join(' ');
-  return wanted(state) !== wanted(evolve(state, { ...counted, at: state.now }));
+  if (limitsAbove(count) !== limitsAbove(state.family)) return true;
+  return wanted(state) !== wanted({ ...state, family: count });
+}
+
+function limitsAbove({ above }: FamilyCount): string {
+  return JSON.stringify(above.map(({ id, limits }) => [id, limits]));
+}
+
+function wanted(state: LoopState): string {
+  return decide(state)
+    .map(({ key }) => key)
+    .join(' ');
 }

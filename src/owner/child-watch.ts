@@ -1,25 +1,30 @@
-/** Journals when child loops start and end while their parent has an owner, and when it is told of a change of theirs. */
+/** Journals when child loops start and end, and what the family spends, while a loop has an owner, and when it is told of a change of theirs. */
 import { join } from 'node:path';
 import type { Engine } from '../engine/engine.ts';
 import { watchFolder } from '../process/watch.ts';
 import { childChanges, forgetEndedChildren, registeredChildren } from '../store/children.ts';
 import { isLoopId } from '../store/names.ts';
+import type { StartedLoop } from '../store/run-environment.ts';
 import { loopsFolder, type LoopFolder } from '../store/store.ts';
+import { FamilyWatch } from './family-watch.ts';
 
 export class ChildWatch {
+  readonly family: FamilyWatch;
   readonly #folder: LoopFolder;
   readonly #engine: Engine;
   /** How to stop watching the state of each active child. */
   readonly #watched = new Map<string, () => void>();
   #isClosed = false;
 
-  constructor(folder: LoopFolder, engine: Engine) {
+  constructor({ spec, folder }: Pick<StartedLoop, 'spec' | 'folder'>, engine: Engine) {
+    this.family = new FamilyWatch(spec, engine);
     this.#folder = folder;
     this.#engine = engine;
   }
 
   /** Looks at the registered children and at those that the journal calls active. */
   look(): void {
+    this.family.look();
     const { outcome, children } = this.#engine.state;
     if (this.#isClosed || outcome !== null) return;
     if (children.length === 0 && registeredChildren(this.#folder).length === 0) return;
@@ -32,6 +37,7 @@ export class ChildWatch {
   }
 
   close(): void {
+    this.family.close();
     this.#isClosed = true;
     this.#watch([]);
   }

@@ -49,7 +49,6 @@ import { answerSandbox, NO_FRONT, type SandboxFront } from './answer-sandbox.ts'
 import { chance } from './chance.ts';
 import { agentHost, shownCommand, type AgentProgram } from './agent-host.ts';
 import { ChildWatch } from './child-watch.ts';
-import { FamilyWatch } from './family-watch.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
 import { keepEnvironment } from './loop-environment.ts';
 import { priceFor } from './money.ts';
@@ -85,7 +84,6 @@ export class OwnedLoop {
   readonly #stopSetUp = new AbortController();
   readonly #packing = new Packing();
   readonly #children: ChildWatch;
-  readonly #family: FamilyWatch;
   #price: Price = () => null;
   #front: SandboxFront = NO_FRONT;
 
@@ -109,8 +107,7 @@ export class OwnedLoop {
       this.#projections.known.state,
     );
     this.#engine = this.#openEngine();
-    this.#children = new ChildWatch(loop.folder, this.#engine);
-    this.#family = new FamilyWatch(loop.spec, this.#engine);
+    this.#children = new ChildWatch(loop, this.#engine);
     this.#observers.push(this.#projections, this.#posts, ...this.#ownObservers(), this.#backlog);
     if (this.state.outcome?.type === 'done' && !isEndNoted(loop.folder, this.#journal.mark.bytes))
       this.#append(UNCONFIRMED_END);
@@ -183,7 +180,6 @@ export class OwnedLoop {
       stops.push(watchFolder(this.folder.inbox, () => this.#readInbox()));
       stops.push(this.#answerSandbox());
       stops.push(() => this.#children.close());
-      stops.push(() => this.#family.close());
       if (this.#hadOwner) await endStep(this.state, this.spec, this.folder);
       this.#price = await priceFor(this.spec.agent);
       this.#readInbox();
@@ -336,7 +332,7 @@ export class OwnedLoop {
       shareLimits(this.#account),
       this.#outputs,
       removePromptAliases(this.spec, this.folder),
-      this.#family.observer,
+      this.#children.family.observer,
       {
         appended: (_, { control }) => {
           if (control.stop !== null || control.paused) this.#stopSetUp.abort();
@@ -359,7 +355,6 @@ export class OwnedLoop {
     try {
       this.#projections.look();
       this.#children.look();
-      this.#family.look();
       for (const { id, control } of this.#inbox.messages()) {
         // A control that cannot be obeyed now waits for the next owner.
         if (this.#engine.receive(id, control) !== 'later') this.#inbox.remove(id);

@@ -34,6 +34,8 @@ export interface ChildStart {
     readonly tag?: readonly string[];
     readonly maxIterations?: string;
     readonly maxTime?: string;
+    readonly maxCost?: string;
+    readonly maxTokens?: string;
     readonly check?: readonly string[];
     readonly until?: string;
     readonly agent?: string;
@@ -70,6 +72,8 @@ const REQUEST = variant('type', {
       tag: list(text),
       maxIterations: text,
       maxTime: text,
+      maxCost: text,
+      maxTokens: text,
       check: list(text),
       until: text,
       agent: text,

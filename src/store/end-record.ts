@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { loopName } from './names.ts';
+import { readLoopOf } from './read-loop.ts';
 import { hideKeys } from './secrets.ts';
 import { isInSession, type Spec } from './spec.ts';
 import { loopsFolder } from './store.ts';
 import { assumptions, type Assumption } from '../loop/charge.ts';
 import type { ChildReport } from '../loop/child-report.ts';
-import type { ChangedEvidence, ChildLoss, Tokens } from '../loop/event.ts';
+import type { ChangedEvidence, ChildLoss, FamilyCount, Tokens } from '../loop/event.ts';
 import type { StrayProcess } from '../loop/receipt.ts';
 import { isWatching } from '../loop/evidence.ts';
 import { failureText } from '../loop/failure.ts';
@@ -83,6 +84,8 @@ export interface EndRecord {
   readonly chargedCost: Assumption | null;
   /** What counts towards the token limit, if some of it is assumed; null otherwise. */
   readonly chargedTokens: Assumption | null;
+  /** What child loops and theirs have spent, which is in none of the sums above, and how many have. */
+  readonly spentByChildren: FamilyCount['below'];
   readonly durationMs: number;
   readonly activeMs: number;
   /** The child loops in the order in which they started: all that are active, and the last that have ended. */
@@ -166,6 +169,7 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     runsOfEstimatedOutput: spent.estimatedOutputRuns,
     chargedCost: charged.usd,
     chargedTokens: charged.tokens,
+    spentByChildren: state.family.below,
     durationMs: state.now - (report.startedAt ?? state.now),
     activeMs: state.activeMs,
     children: report.children.map(childRecord),
@@ -176,7 +180,7 @@ export function endRecord(state: LoopState, report: LoopReport, spec: Spec): End
     state: join(loopsFolder(), spec.id),
     worktree: spec.worktree === undefined ? null : { path: spec.worktree.path, branch: spec.worktree.branch },
     // Only its session continues a loop that lives in one.
-    next: outcome?.type === 'done' || isInSession(spec) ? null : nextCommand(state, spec.name),
+    next: outcome?.type === 'done' || isInSession(spec) ? null : nextOf(state, spec.name),
   };
 }
 
@@ -252,23 +256,47 @@ function lastFailure({ outcome, turn: { run } }: LoopState): string {
 
 const MAX_REASON_LENGTH = 300;
 
-/** A loop that hit a limit can only be resumed with a higher one. */
-function nextCommand({ outcome, iteration, policy, activeMs, now }: LoopState, name: string): string {
-  switch (outcome?.type) {
+/** The command that continues a loop; a limit of a loop above is raised there first, unless that one is done or gone. */
+function nextOf(state: LoopState, name: string): string | null {
+  const { outcome } = state;
+  const family = outcome !== null && 'family' in outcome ? outcome.family : undefined;
+  const raised = outcome === null ? null : raisedLimit(outcome, state);
+  const resume = `ralph resume ${name}`;
+  if (family === undefined) return raised === null ? resume : `${resume} ${raised.option} ${raised.value}`;
+  const upper = readLoopOf(family.id);
+  if (upper === null || upper.trouble !== null || upper.state.outcome?.type === 'done') return null;
+  if (raised === null) return resume;
+  const { option, value } = raised;
+  const raise =
+    upper.state.outcome === null
+      ? `ralph set ${upper.spec.name} ${option.replace('--', '')}=${value}`
+      : `ralph resume ${upper.spec.name} --detach ${option} ${value}`;
+  return `${raise} && ${resume}`;
+}
+
+/** A loop that hit a limit can only be resumed with a higher one; null if no limit ended it, or none was exceeded. */
+function raisedLimit(
+  outcome: Outcome,
+  { iteration, policy, activeMs, now }: LoopState,
+): { readonly option: string; readonly value: string | number } | null {
+  switch (outcome.type) {
     case 'iterations-exhausted':
-      return `ralph resume ${name} -m ${iteration + Math.max(1, policy.limits.iterations ?? 10)}`;
+      return { option: '-m', value: iteration + Math.max(1, policy.limits.iterations ?? 10) };
     case 'time-exhausted': {
       // The wait for a usage limit counts as active time.
       const resetsAt = outcome.resetsAt ?? null;
       const untilReset = resetsAt === null ? outcome.limitMs : activeMs + resetsAt - now;
-      return `ralph resume ${name} --max-time ${Math.ceil((untilReset + outcome.limitMs) / 1000)}s`;
+      return { option: '--max-time', value: `${Math.ceil((untilReset + outcome.limitMs) / 1000)}s` };
     }
     case 'cost-exhausted':
-      if (outcome.spentUsd === null) return `ralph resume ${name}`;
-      return `ralph resume ${name} --max-cost ${Math.ceil(Math.max(outcome.limitUsd, outcome.spentUsd) * 200) / 100}`;
+      if (outcome.spentUsd === null) return null;
+      return {
+        option: '--max-cost',
+        value: Math.ceil(Math.max(outcome.limitUsd, outcome.spentUsd) * 200) / 100,
+      };
     case 'tokens-exhausted':
-      if (outcome.spent === null) return `ralph resume ${name}`;
-      return `ralph resume ${name} --max-tokens ${Math.max(outcome.limit, outcome.spent) * 2}`;
+      if (outcome.spent === null) return null;
+      return { option: '--max-tokens', value: Math.max(outcome.limit, outcome.spent) * 2 };
     case 'done':
     case 'waiting':
     case 'failures-exhausted':
@@ -277,7 +305,6 @@ function nextCommand({ outcome, iteration, policy, activeMs, now }: LoopState, n
     case 'bad-input':
     case 'fatal':
     case 'stopped':
-    case undefined:
-      return `ralph resume ${name}`;
+      return null;
   }
 }

@@ -27,9 +27,26 @@ export function usesOfLimits(state: LoopState, sinceMs: number): readonly LimitU
 function usedOf(state: LoopState, limit: NearedLimit, sinceMs: number): number | null {
   if (limit === 'timeMs') return state.activeMs + sinceMs;
   const spent = spentSoFar(state);
-  const isKnown = limit === 'costUsd' ? spent.source !== null : totalTokens(spent.tokens) > 0;
+  const kind = limit === 'costUsd' ? 'usd' : 'tokens';
+  const below = state.family.below[kind];
+  const isKnown = below > 0 || (kind === 'usd' ? spent.source !== null : totalTokens(spent.tokens) > 0);
   if (!isKnown && state.everStarted) return null;
-  return charged(state, limit === 'costUsd' ? 'usd' : 'tokens', spent).sum;
+  return charged(state, kind, spent).sum + below;
+}
+
+/** The limits on cost and tokens of the loops above, with what all their loops have used. */
+export function usesAbove(
+  state: LoopState,
+): readonly { readonly name: string; readonly uses: readonly LimitUse[] }[] {
+  const spent = spentSoFar(state);
+  return state.family.above.flatMap(({ name, limits, others }) => {
+    const uses = (['usd', 'tokens'] as const).flatMap((kind): readonly LimitUse[] => {
+      const of = limits[kind];
+      const used = charged(state, kind, spent).sum + others[kind];
+      return of === null ? [] : [{ limit: kind === 'usd' ? 'costUsd' : 'tokens', used, of }];
+    });
+    return uses.length === 0 ? [] : [{ name, uses }];
+  });
 }
 
 /** `$1.20 of $5.00`, `81000 of 100000 tokens`, `48m 0s of 1h 0m`, `unknown of $5.00`. */

@@ -2,6 +2,7 @@ import { decide } from '../loop/decide.ts';
 import { awaitedChildren } from '../loop/child-report.ts';
 import { counted } from '../loop/counted.ts';
 import type { Effect } from '../loop/effect.ts';
+import type { FamilyCount } from '../loop/event.ts';
 import type { Outcome } from '../loop/outcome.ts';
 import { NOTHING_KNOWN, spends, type IterationSpend } from '../loop/report.ts';
 import { cut } from '../loop/excerpt.ts';
@@ -10,6 +11,7 @@ import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
+import { familyNow } from '../store/family.ts';
 import { journalProblem } from '../store/journal-problem.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { usesOfLimits, type LimitUse } from '../store/limit-use.ts';
@@ -56,6 +58,8 @@ export interface LoopSummary {
   readonly next: string | null;
   /** The limits on cost, tokens and active time that it has. */
   readonly limits: readonly LimitUse[];
+  /** What the other loops of its family have spent, and the limits above it; present if it has a family. */
+  readonly family?: FamilyCount;
   readonly verification: Verification;
   /** What the last few iterations used; `usd` is null if the cost is unknown. */
   readonly spends: readonly (Omit<IterationSpend, 'usd'> & { readonly usd: number | null })[];
@@ -100,7 +104,9 @@ export function summaryOf(loop: LoopReading): LoopSummary {
 }
 
 function summaryOfReadable(loop: LoopReading): LoopSummary {
-  const { spec, state, report, owner, trouble, warning, remedy } = loop;
+  const { spec, report, owner, trouble, warning, remedy } = loop;
+  const family = familyNow(spec, loop.state);
+  const state = { ...loop.state, family };
   const status = statusOf();
   const record = recordOf();
   function statusOf(): LoopSummary['status'] {
@@ -146,6 +152,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     ...(warning === undefined ? {} : { warning }),
     next: record.next,
     limits: usesOfLimits(state, isActive ? Math.max(0, Date.now() - state.now) : 0),
+    ...(family.below.loops === 0 && family.above.length === 0 ? {} : { family }),
     verification: verificationOf(loop),
     spends: spends(report).map(withoutUnknown),
     record,

@@ -229,6 +229,7 @@ export class Oracle implements Observer {
       case 'owner.left':
       case 'limit.neared':
       case 'unchanged.noticed':
+      case 'family.counted':
         return;
       case 'owner.changed':
         this.#signals = 0;
@@ -290,7 +291,6 @@ export class Oracle implements Observer {
       this.#notBefore = event.at + delay.afterOkMs;
     }
     must(same(after.failures, this.#failures), !isCutShort(as) ? 'L6' : 'L12', 'failures are miscounted');
-
     this.#expected = this.#notBefore;
     if (this.#paused) this.#notBefore = 0;
     this.#unfinishedIteration = isCutShort(as) ? this.#iterations : null;
