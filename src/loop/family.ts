@@ -8,7 +8,7 @@
  */
 import { charged } from './charge.ts';
 import { decide } from './decide.ts';
-import type { FamilyCount, UpperLimits } from './event.ts';
+import type { FamilyCount, Happening, UpperLimits } from './event.ts';
 import { ownDeadline, spentSoFar } from './limits.ts';
 import type { LoopState } from './state.ts';
 
@@ -21,6 +21,14 @@ export interface Account {
   readonly usd: number;
   readonly tokens: number;
   readonly limits: UpperLimits['limits'];
+}
+
+/** The accounts of a family, as one of its loops uses them. */
+export interface Accounts {
+  /** Writes the account of the loop, then reads those of the others; null for a loop without a family. */
+  settle(state: LoopState): FamilyCount | null;
+  /** Calls back when an account may have changed, and returns a function that stops it. */
+  watch(onChange: () => void): () => void;
 }
 
 /** All accounts of a family, by the ids of their loops. */
@@ -81,9 +89,13 @@ function isUnlimited({ usd, tokens, timeMs }: UpperLimits['limits']): boolean {
   return usd === null && tokens === null && timeMs === null;
 }
 
-/** Whether a count says something new. */
-export function isNews(state: LoopState, { below, above }: FamilyCount): boolean {
-  return JSON.stringify({ below, above }) !== JSON.stringify(state.family);
+/** The count as an event; null if it says nothing new. */
+export function newCount(state: LoopState, count: FamilyCount | null): Happening | null {
+  return count === null || !isNews(state, count) ? null : { type: 'family.counted', ...count };
+}
+
+function isNews({ family }: LoopState, { below, above }: FamilyCount): boolean {
+  return JSON.stringify({ below, above }) !== JSON.stringify(family);
 }
 
 /**

@@ -3,33 +3,29 @@
  * soon as that matters. Before a run and at its end the engine asks by itself (`workspace.ts`).
  */
 import type { Engine } from '../engine/engine.ts';
-import { isUrgent } from '../loop/family.ts';
+import { isUrgent, type Accounts } from '../loop/family.ts';
 import type { LoopEvent } from '../loop/event.ts';
-import { watchFolder } from '../process/watch.ts';
-import { familyFolder, settle } from '../store/family.ts';
-import type { Spec } from '../store/spec.ts';
 import type { LoopObserver } from './observer.ts';
 
 export class FamilyWatch {
-  readonly #spec: Spec;
-  readonly #engine: Engine;
+  readonly #accounts: Accounts;
+  readonly #engine: Pick<Engine, 'state' | 'write'>;
   #stop: (() => void) | null = null;
   #isClosed = false;
 
-  constructor(spec: Spec, engine: Engine) {
-    this.#spec = spec;
+  constructor(accounts: Accounts, engine: Pick<Engine, 'state' | 'write'>) {
+    this.#accounts = accounts;
     this.#engine = engine;
   }
 
   /** Writes the account and reads the others; a loop gets a family with its first child. */
   look(): void {
     if (this.#isClosed) return;
-    const folder = familyFolder(this.#spec);
-    if (folder === null) return;
-    this.#stop ??= watchFolder(folder, () => this.#lookQuietly());
     const { state } = this.#engine;
-    const count = settle(this.#spec, state);
-    if (count !== null && isUrgent(state, count)) this.#engine.write({ type: 'family.counted', ...count });
+    const count = this.#accounts.settle(state);
+    if (count === null) return;
+    this.#stop ??= this.#accounts.watch(() => this.#lookQuietly());
+    if (isUrgent(state, count)) this.#engine.write({ type: 'family.counted', ...count });
   }
 
   /** Keeps the account when the loop has spent something, or has another limit. */

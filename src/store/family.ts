@@ -11,12 +11,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
-import type { Happening } from '../loop/event.ts';
-import { accountOf, countFor, isNews, payersOf, type Account, type Ledger } from '../loop/family.ts';
+import { accountOf, countFor, payersOf, type Account, type Accounts, type Ledger } from '../loop/family.ts';
 import type { FamilyCount } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
 import { fields, fits, nullable, rule, string, type Rule } from '../loop/shape.ts';
 import type { LoopState } from '../loop/state.ts';
+import { watchFolder } from '../process/watch.ts';
 import { UserError } from '../user-error.ts';
 import { loopOf } from './enclosing-runs.ts';
 import { loopIdOf } from './run-environment.ts';
@@ -70,13 +70,20 @@ export function closeAccount({ root }: FamilyPlace, id: string): void {
 }
 
 /** The folder of the accounts that a loop belongs to; null for a loop without a family, or whose first loop was removed. */
-export function familyFolder({ id, family }: Pick<Spec, 'id' | 'family'>): string | null {
+function familyFolder({ id, family }: Pick<Spec, 'id' | 'family'>): string | null {
   const folder = ledgerOf(family?.root ?? id);
   return folder !== null && existsSync(folder) ? folder : null;
 }
 
-/** Writes what a loop has spent into its account, and reads what the others say; null for a loop without a family. */
-export function settle({ id, family }: Pick<Spec, 'id' | 'family'>, state: LoopState): FamilyCount | null {
+/** The accounts as the owner of a loop uses them. */
+export function accountsOf(spec: Pick<Spec, 'id' | 'family'>): Accounts {
+  return {
+    settle: (state) => settle(spec, state),
+    watch: (onChange) => watchFolder(ledgerOf(spec.family?.root ?? spec.id) ?? '', onChange),
+  };
+}
+
+function settle({ id, family }: Pick<Spec, 'id' | 'family'>, state: LoopState): FamilyCount | null {
   const folder = familyFolder({ id, ...(family === undefined ? {} : { family }) });
   if (folder === null) return null;
   const payer = family?.payer ?? null;
@@ -85,12 +92,6 @@ export function settle({ id, family }: Pick<Spec, 'id' | 'family'>, state: LoopS
   if (JSON.stringify(found.get(id)) !== JSON.stringify(account)) writeJson(folder, id, account);
   const ledger = payer === null ? readLedger(folder) : withPayers(folder, payer, readLedger(folder));
   return countFor(id, new Map([...ledger, [id, account]]));
-}
-
-/** The same as an event; null if the journal has it already. */
-export function newCount(spec: Pick<Spec, 'id' | 'family'>, state: LoopState): Happening | null {
-  const count = settle(spec, state);
-  return count === null || !isNews(state, count) ? null : { type: 'family.counted', ...count };
 }
 
 /** What the accounts say now, for a process that only shows the loop; what the journal says if they are gone. */

@@ -49,6 +49,11 @@ export class SpendBooks {
     return [...this.#runs.values()].reduce((sum, { as, usd }) => sum + (as === null ? 0 : (usd ?? 0)), 0);
   }
 
+  /** What all runs have reported, the open one too. */
+  known(kind: 'usd' | 'tokens'): number {
+    return [...this.#runs.values()].reduce((sum, run) => sum + (run[kind] ?? 0), 0);
+  }
+
   #of(run: string): BookedRun {
     const none = { started: false, usd: null, tokens: null, as: null, beforeReopening: false };
     return this.#runs.get(run) ?? none;

@@ -1,0 +1,207 @@
+import type { LoopEvent } from '../../src/loop/event.ts';
+import type { LimitsPolicy } from '../../src/loop/policy.ts';
+import type { LoopState } from '../../src/loop/state.ts';
+import { must } from './plain.ts';
+import { SpendBooks } from './spend-books.ts';
+
+type Kind = 'usd' | 'tokens';
+const KINDS = ['usd', 'tokens'] as const;
+
+/**
+ * The oracle's own account of what a family spends (L18). It knows only what each loop has journaled, who started whom, and when
+ * each owner settled its account: the other loops can know no more than that.
+ */
+export class FamilyBooks {
+  readonly #payers: readonly (number | null)[];
+  readonly #members: readonly Member[];
+
+  constructor(payers: readonly (number | null)[], limits: readonly LimitsPolicy[]) {
+    this.#payers = payers;
+    this.#members = limits.map((own) => ({
+      spending: new SpendBooks(),
+      limits: own,
+      ever: [own],
+      shown: null,
+      dearest: { usd: 0, tokens: 0 },
+      events: { runs: 0, counts: 0, lives: 1 },
+    }));
+  }
+
+  /** The owner of a loop has written its account, or the one that starts it has opened it. */
+  settled(loop: number, until: number | null): void {
+    const member = this.#of(loop);
+    const { limits, spending } = member;
+    const sum = (kind: Kind): number => spending.charged(kind).sum;
+    member.shown = { usd: sum('usd'), tokens: sum('tokens'), limits, until };
+  }
+
+  /** Books an event of a loop; `before` is the state before it. */
+  book(loop: number, event: LoopEvent, before: LoopState): void {
+    const member = this.#of(loop);
+    const { spending, events } = member;
+    switch (event.type) {
+      case 'run.planned':
+        events.runs++;
+        return this.#mayPlan(loop, event.at);
+      case 'run.started':
+        return spending.started(event.run);
+      case 'run.output': {
+        spending.output(event.run, event);
+        const { cost, tokens } = event;
+        const used =
+          tokens === null ? 0 : tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite;
+        member.dearest = {
+          usd: Math.max(member.dearest.usd, cost?.usd ?? 0),
+          tokens: Math.max(member.dearest.tokens, used),
+        };
+        return;
+      }
+      case 'run.ended':
+        return spending.ended(event.run, event.as);
+      case 'control.received':
+        if (event.control.type !== 'set' || before.control.seen.includes(event.id)) return;
+        member.limits = { ...member.limits, ...event.control.limits };
+        member.ever.push(member.limits);
+        return;
+      case 'owner.changed':
+        events.lives++;
+        return;
+      case 'family.counted':
+        events.counts++;
+        return;
+      case 'loop.ended':
+        return this.#mayEnd(loop, event, before);
+      default:
+    }
+  }
+
+  /** The limit on cost or tokens that is reached, as far as the owner of a loop can know; null if none is. */
+  spent(loop: number): string | null {
+    const bound = this.#boundsOf(loop).find(
+      ({ limit, sum, kind }) => this.#of(loop).spending.charged(kind).isUnknown || sum + 1e-9 >= limit,
+    );
+    return bound === undefined ? null : `${bound.sum} of ${bound.limit} ${bound.kind} of loop ${bound.of}`;
+  }
+
+  /** Checks the whole history: what a family has spent, and how much its journals say about it. */
+  close(): void {
+    for (const [loop, { ever }] of this.#members.entries()) {
+      const family = this.#below(loop).concat(loop);
+      for (const kind of KINDS) {
+        const limits = ever.map((one) => limitOf(one, kind));
+        if (limits.includes(null)) continue;
+        const most = Math.max(...limits.flatMap((limit) => limit ?? []));
+        const spent = sumOf(family.map((one) => this.#of(one).spending.known(kind)));
+        const oneRunEach = sumOf(family.map((one) => this.#of(one).dearest[kind]));
+        must(
+          spent < most + oneRunEach + 1e-9,
+          'L18',
+          `the family of loop ${loop} has spent ${spent} of ${most} ${kind}, and its runs cost ${oneRunEach} together`,
+        );
+      }
+    }
+    const changes = sumOf(this.#members.map(({ ever, events }) => ever.length + events.lives));
+    for (const { events } of this.#members) {
+      const most = 2 * events.runs + 4 * changes + 8;
+      must(events.counts <= most, 'L18', `${events.counts} counts in a journal with ${events.runs} runs`);
+    }
+  }
+
+  #mayPlan(loop: number, now: number): void {
+    const why = this.spent(loop);
+    must(why === null, 'L18', `loop ${loop} plans a run with ${why}`);
+    for (const upper of this.#above(loop)) {
+      const until = this.#of(upper).shown?.until ?? Infinity;
+      must(now < until, 'L18', `loop ${loop} plans a run ${now - until} ms after the end of loop ${upper}`);
+    }
+  }
+
+  #mayEnd(loop: number, { outcome }: Extract<LoopEvent, { type: 'loop.ended' }>, before: LoopState): void {
+    const kind =
+      outcome.type === 'cost-exhausted' ? 'usd' : outcome.type === 'tokens-exhausted' ? 'tokens' : null;
+    const named = 'family' in outcome ? outcome.family?.id : undefined;
+    const of = named === undefined ? loop : Number(named);
+    must(of === loop || this.#above(loop).includes(of), 'L18', `loop ${loop} ends by a limit of loop ${of}`);
+    if (outcome.type === 'time-exhausted' && named !== undefined && outcome.resetsAt === undefined) {
+      const until = this.#of(of).shown?.until ?? Infinity;
+      must(
+        before.now >= until,
+        'L18',
+        `loop ${loop} ends ${until - before.now} ms before the end of loop ${of}`,
+      );
+    }
+    if (kind === null) return;
+    const bound = this.#boundsOf(loop).find((one) => one.of === of && one.kind === kind);
+    const { isUnknown } = this.#of(loop).spending.charged(kind);
+    must(
+      bound !== undefined && (isUnknown || bound.sum + 1e-9 >= bound.limit),
+      'L18',
+      `loop ${loop} ends with ${bound?.sum} of ${bound?.limit} ${kind} of loop ${of}`,
+    );
+    const spent = 'limitUsd' in outcome ? outcome.spentUsd : 'spent' in outcome ? outcome.spent : null;
+    // What the others have spent since does not matter any more.
+    const said = spent ?? 0;
+    const isTrue = said + 1e-6 >= (bound?.limit ?? 0) && said <= (bound?.sum ?? 0) + 1e-6;
+    must(isUnknown || isTrue, 'L18', `loop ${loop} says ${spent}, and the books say ${bound?.sum}`);
+  }
+
+  /** The limits on cost and tokens that hold for a loop, and what counts towards them. */
+  #boundsOf(loop: number): readonly Bound[] {
+    const own = this.#of(loop);
+    return [loop, ...this.#above(loop)].flatMap((of) =>
+      KINDS.flatMap((kind): readonly Bound[] => {
+        const limits = of === loop ? own.limits : this.#of(of).shown?.limits;
+        const limit = limits === undefined ? null : limitOf(limits, kind);
+        if (limit === null) return [];
+        const others = this.#below(of)
+          .concat(of)
+          .filter((one) => one !== loop);
+        const sum =
+          own.spending.charged(kind).sum + sumOf(others.map((one) => this.#of(one).shown?.[kind] ?? 0));
+        return [{ of, kind, limit, sum }];
+      }),
+    );
+  }
+
+  #above(loop: number): readonly number[] {
+    const payer = this.#payers[loop] ?? null;
+    return payer === null ? [] : [payer, ...this.#above(payer)];
+  }
+
+  #below(loop: number): number[] {
+    return [...this.#members.keys()].filter((one) => this.#above(one).includes(loop));
+  }
+
+  #of(loop: number): Member {
+    const member = this.#members[loop];
+    if (member === undefined) throw new Error(`there is no loop ${loop}`);
+    return member;
+  }
+}
+
+interface Member {
+  readonly spending: SpendBooks;
+  /** As its journal has them, and all that it ever had. */
+  limits: LimitsPolicy;
+  readonly ever: LimitsPolicy[];
+  /** Its account; null before it has one. */
+  shown: { usd: number; tokens: number; limits: LimitsPolicy; until: number | null } | null;
+  /** The most that one of its runs has used. */
+  dearest: Readonly<Record<Kind, number>>;
+  readonly events: { runs: number; counts: number; lives: number };
+}
+
+interface Bound {
+  readonly of: number;
+  readonly kind: Kind;
+  readonly limit: number;
+  readonly sum: number;
+}
+
+function limitOf({ costUsd, tokens }: LimitsPolicy, kind: Kind): number | null {
+  return kind === 'usd' ? costUsd : tokens;
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((a, b) => a + b, 0);
+}
