@@ -18,7 +18,7 @@
  *   L4  Every planned run ends exactly once, and no other run is planned while one is open.
  *   L5  Folding the journal gives the live state, at every index.
  *   L6  An effect that is carried out twice, or an event that is delivered twice, counts once.
- *   L7  Spending exceeds its limit by at most one run. A run of unknown usage counts as the dearest known run; without a
+ *   L7  Spending exceeds its limit by at most one run, and by one of each living loop where others count towards it (L18). A run of unknown usage counts as the dearest known run; without a
  *       known run, a limited loop ends after two of them.
  *   L8  A pause takes effect before the next run, a stop before the next step.
  *   L9  Only a control, a changed policy or the loop's own time limit shortens a wait.
@@ -33,6 +33,8 @@
  *   L16 An iteration makes no progress if its run changed no file and no check had a new result; what checks and commits
  *       write does not count.
  *   L17 The loop says when 80 % of a limit of cost, tokens or time is used: also while a run is open, and once per limit.
+ *   L18 What a loop spends counts towards the limits of every loop above it. No loop plans a run, and none that stops its runs lets one
+ *       go on, once the accounts of its family say that a limit of it or of a loop above is reached (`family.ts`).
  */
 import { claimingMarkers, neededEvidence, openClaim } from './claim.ts';
 import { isCommit } from './words.ts';

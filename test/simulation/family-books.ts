@@ -39,40 +39,28 @@ export class FamilyBooks {
   book(loop: number, event: LoopEvent, before: LoopState): void {
     const member = this.#of(loop);
     const { spending, events } = member;
-    switch (event.type) {
-      case 'run.planned':
-        events.runs++;
-        return this.#mayPlan(loop, event.at);
-      case 'run.started':
-        return spending.started(event.run);
-      case 'run.output': {
-        spending.output(event.run, event);
-        const { cost, tokens } = event;
-        const used =
-          tokens === null ? 0 : tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite;
-        member.dearest = {
-          usd: Math.max(member.dearest.usd, cost?.usd ?? 0),
-          tokens: Math.max(member.dearest.tokens, used),
-        };
-        return;
-      }
-      case 'run.ended':
-        return spending.ended(event.run, event.as);
-      case 'control.received':
-        if (event.control.type !== 'set' || before.control.seen.includes(event.id)) return;
-        member.limits = { ...member.limits, ...event.control.limits };
-        member.ever.push(member.limits);
-        return;
-      case 'owner.changed':
-        events.lives++;
-        return;
-      case 'family.counted':
-        events.counts++;
-        return;
-      case 'loop.ended':
-        return this.#mayEnd(loop, event, before);
-      default:
+    if (event.type === 'owner.changed') events.lives++;
+    if (event.type === 'family.counted') events.counts++;
+    if (event.type === 'run.started') spending.started(event.run);
+    if (event.type === 'run.output') this.#output(member, event);
+    if (event.type === 'run.ended') spending.ended(event.run, event.as);
+    if (event.type === 'loop.ended') this.#mayEnd(loop, event, before);
+    if (event.type === 'run.planned') {
+      events.runs++;
+      this.#mayPlan(loop, event.at);
     }
+    if (event.type !== 'control.received' || event.control.type !== 'set') return;
+    if (before.control.seen.includes(event.id)) return;
+    member.limits = { ...member.limits, ...event.control.limits };
+    member.ever.push(member.limits);
+  }
+
+  #output({ spending, dearest }: Member, event: Extract<LoopEvent, { type: 'run.output' }>): void {
+    spending.output(event.run, event);
+    const { cost, tokens } = event;
+    const used = tokens === null ? 0 : tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite;
+    dearest.usd = Math.max(dearest.usd, cost?.usd ?? 0);
+    dearest.tokens = Math.max(dearest.tokens, used);
   }
 
   /** The limit on cost or tokens that is reached, as far as the owner of a loop can know; null if none is. */
@@ -100,10 +88,13 @@ export class FamilyBooks {
         );
       }
     }
-    const changes = sumOf(this.#members.map(({ ever, events }) => ever.length + events.lives));
-    for (const { events } of this.#members) {
-      const most = 2 * events.runs + 4 * changes + 8;
-      must(events.counts <= most, 'L18', `${events.counts} counts in a journal with ${events.runs} runs`);
+    for (const [loop, { events }] of this.#members.entries()) {
+      const changes = [loop, ...this.#above(loop)].map((one) => {
+        const { ever, events: those } = this.#of(one);
+        return ever.length + 2 * those.lives;
+      });
+      const most = 2 * events.runs + sumOf(changes) + 4;
+      must(events.counts <= most, 'L18', `${events.counts} counts, ${events.runs} runs, at most ${most}`);
     }
   }
 
@@ -187,7 +178,7 @@ interface Member {
   /** Its account; null before it has one. */
   shown: { usd: number; tokens: number; limits: LimitsPolicy; until: number | null } | null;
   /** The most that one of its runs has used. */
-  dearest: Readonly<Record<Kind, number>>;
+  readonly dearest: Record<Kind, number>;
   readonly events: { runs: number; counts: number; lives: number };
 }
 

@@ -238,11 +238,11 @@ class Family {
 
   #deliver(member: Member): void {
     const { engine, life, inbox } = member;
-    while (engine !== null && life?.isDead === false && inbox.length > 0) {
-      const [next] = inbox;
-      if (next === undefined || engine.receive(next.id, next.control) === 'later') return;
-      inbox.shift();
-    }
+    const [next] = inbox;
+    if (engine === null || life === null || life.isDead || next === undefined) return;
+    if (engine.receive(next.id, next.control) === 'later') return;
+    inbox.shift();
+    this.#deliver(member);
   }
 
   #book(member: Member, event: LoopEvent, before: FamilyState, life: Life): void {

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { fold } from './evolve.ts';
+import { accountOf, countFor, isUrgent, newCount, payersOf, type Account } from './family.ts';
+import type { FamilyCount, LoopEvent } from './event.ts';
+import { spendingExhausted } from './limits.ts';
+import { explain } from './outcome.ts';
+import { presets } from './presets.ts';
+import type { LoopState } from './state.ts';
+import { exits } from '../../test/rig/world.ts';
+import { play } from '../../test/rig/play.ts';
+
+const NO_LIMITS = { usd: null, tokens: null, timeMs: null, until: null };
+
+function account(name: string, payer: string | null, usd: number, limits: object = {}): Account {
+  return { name, payer, usd, tokens: usd * 100, limits: { ...NO_LIMITS, ...limits } };
+}
+
+/** A root with a limit, two children and a grandchild. */
+const FAMILY = new Map([
+  ['root-1', account('root', null, 1, { usd: 5 })],
+  ['a-1', account('a', 'root-1', 0.5)],
+  ['b-1', account('b', 'root-1', 0.25, { tokens: 900 })],
+  ['c-1', account('c', 'b-1', 2)],
+  ['d-1', account('d', 'b-1', 0)],
+]);
+
+describe('the accounts of a family', () => {
+  it('tell a loop what the loops below it have spent, and how many have spent anything', () => {
+    expect(countFor('root-1', FAMILY)).toEqual({ below: { loops: 3, usd: 2.75, tokens: 275 }, above: [] });
+    expect(countFor('b-1', FAMILY).below).toEqual({ loops: 1, usd: 2, tokens: 200 });
+  });
+
+  it('tell a loop the limits above it, the nearest first, and what all others have spent towards each', () => {
+    expect(countFor('c-1', FAMILY).above).toEqual([
+      { id: 'b-1', name: 'b', limits: { ...NO_LIMITS, tokens: 900 }, others: { usd: 0.25, tokens: 25 } },
+      { id: 'root-1', name: 'root', limits: { ...NO_LIMITS, usd: 5 }, others: { usd: 1.75, tokens: 175 } },
+    ]);
+    expect(countFor('a-1', FAMILY).above.map(({ name }) => name)).toEqual(['root']);
+  });
+
+  it('have an end also if two of them name each other', () => {
+    const forged = new Map([
+      ['a-1', account('a', 'b-1', 1)],
+      ['b-1', account('b', 'a-1', 2)],
+    ]);
+    expect(payersOf('a-1', forged)).toEqual(['b-1']);
+    expect(countFor('a-1', forged).below).toEqual({ loops: 1, usd: 2, tokens: 200 });
+  });
+});
+
+describe('a loop of a family', () => {
+  const costs = { output: { cost: { usd: 0.5, source: 'reported' } } } as const;
+  const { journal } = play(
+    { limits: { costUsd: 3, iterations: 2, unchanged: null }, checkpoint: false },
+    { runs: [exits(0, costs)] },
+  );
+  const open = journal.slice(0, -1);
+
+  function counted(count: FamilyCount): LoopState {
+    const at = open.at(-1)?.at ?? 0;
+    const event: LoopEvent = { type: 'family.counted', ...count, at };
+    return fold([...open, event]);
+  }
+
+  const above = (limits: object, usd: number): FamilyCount['above'] => [
+    { id: 'root-1', name: 'root', limits: { ...NO_LIMITS, ...limits }, others: { usd, tokens: 0 } },
+  ];
+  const none = { loops: 0, usd: 0, tokens: 0 };
+
+  it('writes absolute sums into its account, with its own limits', () => {
+    expect(accountOf(fold(open), 'root-1')).toEqual({
+      name: 'tale',
+      payer: 'root-1',
+      usd: 1,
+      tokens: 0,
+      limits: { ...NO_LIMITS, usd: 3 },
+    });
+  });
+
+  it('ends at its own limit because of what its children have spent', () => {
+    expect(spendingExhausted(counted({ below: { loops: 2, usd: 1.9, tokens: 0 }, above: [] }))).toBeNull();
+    const reached = spendingExhausted(counted({ below: { loops: 2, usd: 2, tokens: 0 }, above: [] }));
+    expect(reached).toEqual({ type: 'cost-exhausted', limitUsd: 3, spentUsd: 3 });
+  });
+
+  it('ends at a limit of a loop above, and says whose it is', () => {
+    expect(spendingExhausted(counted({ below: none, above: above({ usd: 8 }, 6.9) }))).toBeNull();
+    const reached = spendingExhausted(counted({ below: none, above: above({ usd: 8 }, 7) }));
+    const family = { id: 'root-1', name: 'root' };
+    expect(reached).toEqual({ type: 'cost-exhausted', limitUsd: 8, spentUsd: 8, family });
+    expect(reached === null ? '' : explain(reached, presets.default.policy)).toBe(
+      'cost limit of the family of "root" reached: $8.0000 of $8.0000',
+    );
+  });
+
+  it('ends at the end of the time of a loop above, which is no sum', () => {
+    const { now } = fold(open);
+    expect(
+      spendingExhausted(counted({ below: none, above: above({ timeMs: 9, until: now + 1 }, 0) })),
+    ).toBeNull();
+    expect(
+      spendingExhausted(counted({ below: none, above: above({ timeMs: 9000, until: now }, 0) })),
+    ).toEqual({
+      type: 'time-exhausted',
+      limitMs: 9000,
+      family: { id: 'root-1', name: 'root' },
+    });
+  });
+
+  it('journals a count once, and at once only if something follows from it', () => {
+    const state = counted({ below: none, above: above({ usd: 8 }, 1) });
+    const same = { below: none, above: above({ usd: 8 }, 1) };
+    const more = { below: none, above: above({ usd: 8 }, 2) };
+    expect(newCount(state, same)).toBeNull();
+    expect(newCount(state, null)).toBeNull();
+    expect(newCount(state, more)).toEqual({ type: 'family.counted', ...more });
+    expect([same, more].map((count) => isUrgent(state, count))).toEqual([false, false]);
+    expect(isUrgent(state, { below: none, above: above({ usd: 7 }, 1) })).toBe(true);
+    expect(isUrgent(state, { below: none, above: [] })).toBe(true);
+  });
+});
