@@ -90,7 +90,7 @@ describe('the cost limit of a loop', () => {
   it('shows what children have spent, and its advice continues a child', SLOW, async () => {
     const stage = openLoadedStage();
     agentOf(stage, {
-      it: `${once(starts(stage, 'kid'))}; used 0.5; ${waitFor('never')}`,
+      it: `used 0.5; ${once(starts(stage, 'kid'))}; ${waitFor('never')}`,
       kid: 'ends 0.25',
     });
     const parent = run(stage, '-m', '9', '--max-cost', '1');

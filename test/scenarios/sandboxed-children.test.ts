@@ -95,6 +95,38 @@ cat "$FAKE_CALL/one" "$FAKE_CALL/two" "$FAKE_CALL/three" >"$FAKE_CALL/all"`,
   );
 });
 
+it('has a share of the budget of its family, and at most the limits of its parent', SLOW, async () => {
+  const stage = sandboxed();
+  const uses = `echo '{"type":"result","ok":true,"text":"more","costUsd":0.5}'`;
+  stage.plans(
+    1,
+    tries(
+      stage,
+      `r one run --name one -m 9 --max-cost 0.5 --max-tokens 99999 x
+r two run --name two -m 9 --max-cost 1000 x`,
+    ) + `\n${uses}`,
+  );
+  stage.plans('default', uses);
+  const agent = ['--agent', 'scripted', '--', stage.agent];
+  const args = ['run', '--name', 'it', '-p', 'x', '-m', '1', '--max-cost', '2', '--max-tokens', '5000'];
+  const { code, stderr } = await stage.ralph(...args, ...agent).ended;
+  expect({ code, stderr }).toMatchObject({ code: 1 });
+  const first = stage.journalOf('one')[0];
+  expect(first).toMatchObject({ policy: { limits: { costUsd: 0.5, tokens: 5000 } } });
+  expect(stage.journalOf('one').at(-1)?.['outcome']).toEqual({
+    type: 'cost-exhausted',
+    limitUsd: 0.5,
+    spentUsd: 0.5,
+  });
+  expect(stage.journalOf('two')[0]).toMatchObject({ policy: { limits: { costUsd: 2 } } });
+  expect(stage.journalOf('two').at(-1)?.['outcome']).toMatchObject({
+    type: 'cost-exhausted',
+    limitUsd: 2,
+    spentUsd: 2,
+    family: { name: 'it' },
+  });
+});
+
 it('S1.36 S1.54 ends with its run if it is a process that the agent has registered', SLOW, async () => {
   const stage = sandboxed();
   const fixture = new URL('../fixtures/registers-child.mjs', import.meta.url).pathname;
