@@ -97,7 +97,8 @@ cat "$FAKE_CALL/one" "$FAKE_CALL/two" "$FAKE_CALL/three" >"$FAKE_CALL/all"`,
 
 it('has a share of the budget of its family, and at most the limits of its parent', SLOW, async () => {
   const stage = sandboxed();
-  const uses = `echo '{"type":"result","ok":true,"text":"more","costUsd":0.5}'`;
+  const tokens = '{"input":10,"output":5,"cacheRead":0,"cacheWrite":0}';
+  const uses = `echo '{"type":"result","ok":true,"text":"more","costUsd":0.5,"tokens":${tokens}}'`;
   stage.plans(
     1,
     tries(
