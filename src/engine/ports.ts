@@ -69,7 +69,7 @@ export interface Workspace {
   hasRecords(): boolean;
   /** Null when it was interrupted. */
   checkpoint(effect: EffectOf<'checkpoint'>, interrupt: AbortSignal): Promise<Taken | null>;
-  /** What the accounts of the loop's family say, as an event; null if it has none or the journal has it already. */
+  /** What the ledger of the loop's family says, as an event; null if it has none or the journal has it already. */
   familyCount(state: LoopState): Happening | null;
   /** Children that started or ended since the journal last recorded it, as events. */
   childChanges(state: LoopState): readonly Happening[];

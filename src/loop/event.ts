@@ -230,7 +230,7 @@ export const MAX_TELL_LENGTH: number = 2 ** 20;
 export const CHILD_LOSSES = ['crashed', 'removed'] as const;
 export type ChildLoss = (typeof CHILD_LOSSES)[number];
 
-/** What the accounts of a family say to one of its loops (`family.ts`). */
+/** What the ledger of a family says to one of its loops (`family.ts`). */
 export interface FamilyCount {
   /** What the loops have spent that were started from inside its runs and theirs, and how many have spent anything. */
   readonly below: { readonly loops: number; readonly usd: number; readonly tokens: number };

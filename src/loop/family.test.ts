@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fold } from './evolve.ts';
-import { accountOf, countFor, isUrgent, newCount, payersOf, type Account } from './family.ts';
+import { entryOf, countFor, isUrgent, newCount, payersOf, type LedgerEntry } from './family.ts';
 import type { FamilyCount, LoopEvent } from './event.ts';
 import { spendingExhausted } from './limits.ts';
 import { explain } from './outcome.ts';
@@ -11,26 +11,26 @@ import { play } from '../../test/rig/play.ts';
 
 const NO_LIMITS = { usd: null, tokens: null, timeMs: null, until: null };
 
-function account(name: string, payer: string | null, usd: number, limits: object = {}): Account {
+function entry(name: string, payer: string | null, usd: number, limits: object = {}): LedgerEntry {
   return { name, payer, usd, tokens: usd * 100, limits: { ...NO_LIMITS, ...limits } };
 }
 
 /** A root with a limit, two children and a grandchild. */
 const FAMILY = new Map([
-  ['root-1', account('root', null, 1, { usd: 5 })],
-  ['a-1', account('a', 'root-1', 0.5)],
-  ['b-1', account('b', 'root-1', 0.25, { tokens: 900 })],
-  ['c-1', account('c', 'b-1', 2)],
-  ['d-1', account('d', 'b-1', 0)],
+  ['root-1', entry('root', null, 1, { usd: 5 })],
+  ['a-1', entry('a', 'root-1', 0.5)],
+  ['b-1', entry('b', 'root-1', 0.25, { tokens: 900 })],
+  ['c-1', entry('c', 'b-1', 2)],
+  ['d-1', entry('d', 'b-1', 0)],
 ]);
 
-describe('the accounts of a family', () => {
-  it('tell a loop what the loops below it have spent, and how many have spent anything', () => {
+describe('the ledger of a family', () => {
+  it('tells a loop what the loops below it have spent, and how many have spent anything', () => {
     expect(countFor('root-1', FAMILY)).toEqual({ below: { loops: 3, usd: 2.75, tokens: 275 }, above: [] });
     expect(countFor('b-1', FAMILY).below).toEqual({ loops: 1, usd: 2, tokens: 200 });
   });
 
-  it('tell a loop the limits above it, the nearest first, and what all others have spent towards each', () => {
+  it('tells a loop the limits above it, the nearest first, and what all others have spent towards each', () => {
     expect(countFor('c-1', FAMILY).above).toEqual([
       { id: 'b-1', name: 'b', limits: { ...NO_LIMITS, tokens: 900 }, others: { usd: 0.25, tokens: 25 } },
       { id: 'root-1', name: 'root', limits: { ...NO_LIMITS, usd: 5 }, others: { usd: 1.75, tokens: 175 } },
@@ -38,10 +38,10 @@ describe('the accounts of a family', () => {
     expect(countFor('a-1', FAMILY).above.map(({ name }) => name)).toEqual(['root']);
   });
 
-  it('have an end also if two of them name each other', () => {
+  it('has an end also if two of its entries name each other', () => {
     const forged = new Map([
-      ['a-1', account('a', 'b-1', 1)],
-      ['b-1', account('b', 'a-1', 2)],
+      ['a-1', entry('a', 'b-1', 1)],
+      ['b-1', entry('b', 'a-1', 2)],
     ]);
     expect(payersOf('a-1', forged)).toEqual(['b-1']);
     expect(countFor('a-1', forged).below).toEqual({ loops: 1, usd: 2, tokens: 200 });
@@ -67,8 +67,8 @@ describe('a loop of a family', () => {
   ];
   const none = { loops: 0, usd: 0, tokens: 0 };
 
-  it('writes absolute sums into its account, with its own limits', () => {
-    expect(accountOf(fold(open), 'root-1')).toEqual({
+  it('writes absolute sums into its entry, with its own limits', () => {
+    expect(entryOf(fold(open), 'root-1')).toEqual({
       name: 'tale',
       payer: 'root-1',
       usd: 1,

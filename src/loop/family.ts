@@ -1,10 +1,10 @@
 /**
  * One budget per family: a loop, the loops that were started from inside its runs, and theirs.
  *
- * 1. Every loop has an account, which its owner alone writes: absolute sums, so that writing one twice changes nothing.
+ * 1. Every loop has an entry in the ledger, which its owner alone writes: absolute sums, so that writing one twice changes nothing.
  * 2. What a loop spends counts towards its own limits and towards those of every loop above it. Time is the deadline of the
  *    loop above, never a sum. A loop above without a limit constrains nothing.
- * 3. The owner journals what it reads in the accounts (`family.counted`); the core knows nothing else of the family.
+ * 3. The owner journals what it reads in the ledger (`family.counted`); the core knows nothing else of the family.
  */
 import { charged } from './charge.ts';
 import { decide } from './decide.ts';
@@ -13,7 +13,7 @@ import { ownDeadline, spentSoFar } from './limits.ts';
 import type { LoopState } from './state.ts';
 
 /** What the family knows of one loop. */
-export interface Account {
+export interface LedgerEntry {
   readonly name: string;
   /** The loop whose run started this one; null for the first loop of the family. */
   readonly payer: string | null;
@@ -23,19 +23,19 @@ export interface Account {
   readonly limits: UpperLimits['limits'];
 }
 
-/** The accounts of a family, as one of its loops uses them. */
-export interface Accounts {
-  /** Writes the account of the loop, then reads those of the others; null for a loop without a family. */
+/** The ledger of a family, as one of its loops uses it. */
+export interface LedgerAccess {
+  /** Writes the entry of the loop, then reads the others; null for a loop without a family. */
   settle(state: LoopState): FamilyCount | null;
-  /** Calls back when an account may have changed, and returns a function that stops it. */
+  /** Calls back when an entry may have changed, and returns a function that stops it. */
   watch(onChange: () => void): () => void;
 }
 
-/** All accounts of a family, by the ids of their loops. */
-export type Ledger = ReadonlyMap<string, Account>;
+/** The entries of a family by the ids of their loops. */
+export type Ledger = ReadonlyMap<string, LedgerEntry>;
 
-/** What the owner of a loop writes into its account. */
-export function accountOf(state: LoopState, payer: string | null): Account {
+/** What the owner of a loop writes into its entry. */
+export function entryOf(state: LoopState, payer: string | null): LedgerEntry {
   const { costUsd, tokens, timeMs } = state.policy.limits;
   const spent = spentSoFar(state);
   return {
@@ -47,19 +47,19 @@ export function accountOf(state: LoopState, payer: string | null): Account {
   };
 }
 
-/** What the accounts say to one of the loops. */
+/** What the ledger says to one of the loops. */
 export function countFor(id: string, ledger: Ledger): FamilyCount {
   const below = sumBelow(id, ledger);
   const own = ledger.get(id);
   const above = payersOf(id, ledger).flatMap((upper): readonly UpperLimits[] => {
-    const account = ledger.get(upper);
-    if (account === undefined || isUnlimited(account.limits)) return [];
+    const entry = ledger.get(upper);
+    if (entry === undefined || isUnlimited(entry.limits)) return [];
     const all = sumBelow(upper, ledger);
     const others = {
-      usd: account.usd + all.usd - (own?.usd ?? 0),
-      tokens: account.tokens + all.tokens - (own?.tokens ?? 0),
+      usd: entry.usd + all.usd - (own?.usd ?? 0),
+      tokens: entry.tokens + all.tokens - (own?.tokens ?? 0),
     };
-    return [{ id: upper, name: account.name, limits: account.limits, others }];
+    return [{ id: upper, name: entry.name, limits: entry.limits, others }];
   });
   return { below, above };
 }
@@ -68,7 +68,7 @@ export function countFor(id: string, ledger: Ledger): FamilyCount {
 export function payersOf(id: string, ledger: Ledger): readonly string[] {
   const above: string[] = [];
   let payer = ledger.get(id)?.payer ?? null;
-  // Accounts that name each other have no end.
+  // Entries that name each other have no end.
   while (payer !== null && payer !== id && !above.includes(payer)) {
     above.push(payer);
     payer = ledger.get(payer)?.payer ?? null;

@@ -76,7 +76,7 @@ interface Bound extends OfFamily {
   readonly others: number;
 }
 
-/** A loop that belongs to no family, or has not read its accounts yet. */
+/** A loop that belongs to no family, or has not read its ledger yet. */
 export const NO_FAMILY: LoopState['family'] = { below: { loops: 0, usd: 0, tokens: 0 }, above: [] };
 
 /** A sum without assumptions has no such field. */

@@ -53,7 +53,7 @@ export interface LoopState {
   readonly spent: Spend;
   /** How ended runs of unknown usage count towards the limits. */
   readonly charges: Charges;
-  /** What the family's accounts said when they were last read. */
+  /** What the family's ledger said when it was last read. */
   readonly family: FamilyCount;
   /** The agent's session that was named last, and what it has cost this loop. */
   readonly session: SessionSpend | null;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Engine } from '../engine/engine.ts';
 import { watchFolder } from '../process/watch.ts';
 import { childChanges, forgetEndedChildren, registeredChildren } from '../store/children.ts';
-import { accountsOf } from '../store/family.ts';
+import { ledgerAccess } from '../store/family.ts';
 import { isLoopId } from '../store/names.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
 import { loopsFolder, type LoopFolder } from '../store/store.ts';
@@ -18,7 +18,7 @@ export class ChildWatch {
   #isClosed = false;
 
   constructor({ spec, folder }: Pick<StartedLoop, 'spec' | 'folder'>, engine: Engine) {
-    this.family = new FamilyWatch(accountsOf(spec), engine);
+    this.family = new FamilyWatch(ledgerAccess(spec), engine);
     this.#folder = folder;
     this.#engine = engine;
   }

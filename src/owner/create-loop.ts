@@ -19,7 +19,7 @@ import { userGit } from '../scm/user-git.ts';
 import { linkProgress, unlinkProgress } from '../store/aliases.ts';
 import { takePlace, termsOfChild } from '../store/child-limits.ts';
 import { withdrawChild } from '../store/children.ts';
-import { closeAccount, openAccount, placeBelow, upperAccounts } from '../store/family.ts';
+import { removeEntry, openEntry, placeBelow, upperEntries } from '../store/family.ts';
 import { forget } from '../store/kept-environment.ts';
 import { prepareFolder } from '../store/ralph-folder.ts';
 import { prepareState } from '../store/state-place.ts';
@@ -97,7 +97,7 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   const request = { ...asked, ...asChild(asked), workspace, env, prompt };
   const payer = asked.parent ?? asked.paidBy ?? null;
   const family = payer === null ? null : placeBelow(payer);
-  if (family !== null) await checkUpperLimits(upperAccounts(family), request.agent);
+  if (family !== null) await checkUpperLimits(upperEntries(family), request.agent);
   await refuseRequest(request);
   const notes = [
     ...prepareState(workspace),
@@ -186,8 +186,8 @@ async function writeLoop(
     await takePlace(parent, folder);
   }
   if (family !== null) {
-    undo.push(() => closeAccount(family, id));
-    openAccount(family, id, request.policy);
+    undo.push(() => removeEntry(family, id));
+    openEntry(family, id, request.policy);
   }
   const worktree = await makeTree(request, { id, name, workspace }, notes);
   if (worktree !== null) undo.push(() => discardQuietly(worktree, workspace, env));

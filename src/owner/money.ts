@@ -1,7 +1,7 @@
 /** Limits on cost and tokens: a limit that cannot be enforced is refused at the start, and so is a child that would spend unseen. */
 import { agentNamed } from '../agents/agents.ts';
 import { loadPrices, type Price } from '../agents/prices.ts';
-import type { Account } from '../loop/family.ts';
+import type { LedgerEntry } from '../loop/family.ts';
 import type { Spec } from '../store/spec.ts';
 import type { LimitsPolicy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
@@ -13,7 +13,7 @@ export async function checkSpendLimits(limits: Partial<LimitsPolicy>, spec: Spec
 }
 
 /** Throws if the agent of a child does not report what a limit of a loop above counts. */
-export async function checkUpperLimits(above: readonly Account[], spec: Spec['agent']): Promise<void> {
+export async function checkUpperLimits(above: readonly LedgerEntry[], spec: Spec['agent']): Promise<void> {
   for (const { name, limits } of above) {
     // oxlint-disable-next-line no-await-in-loop -- the first problem is enough
     const problem = await problemWith({ costUsd: limits.usd, tokens: limits.tokens }, spec);

@@ -23,7 +23,7 @@ import { checkAlias, linkAlias } from '../store/aliases.ts';
 import { CheckLogs } from '../store/check-logs.ts';
 import { childChanges } from '../store/children.ts';
 import { copyToDesk } from '../store/desk.ts';
-import { accountsOf } from '../store/family.ts';
+import { ledgerAccess } from '../store/family.ts';
 import { closeDeadRuns, recordedChanges, recordedChildren } from '../store/recorded-children.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { checkMarker, runEnvironment } from '../store/run-environment.ts';
@@ -108,7 +108,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     commit: (...effect) => explained(() => (scm ??= loopScm(loop, tree)).commit(...effect)),
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt, tree.take()),
-    familyCount: (state) => newCount(state, accountsOf(spec).settle(state)),
+    familyCount: (state) => newCount(state, ledgerAccess(spec).settle(state)),
     childChanges: (state) => [
       ...childChanges(folder, state),
       ...(state.policy.taskFolder ? recordedChanges(folder, state) : []),

@@ -1,17 +1,24 @@
 /**
- * The ledger of a family: `family/` in the state of its first loop, with one account per loop (`loop/family.ts`).
+ * The ledger of a family: `family/` in the state of its first loop, with one file per loop (`loop/family.ts`).
  *
- * 1. Only the owner of a loop writes its account, whole or not at all, so that no lock is needed. A child gets its account with its
+ * 1. Only the owner of a loop changes its entry, whole or not at all, so that no lock is needed. A child gets its entry with its
  *    place, before its first event.
- * 2. An account that is missing or damaged is made from the journal of its loop.
- * 3. A loop writes its account before it reads the others. Of two loops that do so at once, at least one sees the other's sum.
+ * 2. An entry that is missing or damaged is made from the journal of its loop. The owner of that loop corrects it within a second.
+ * 3. A loop writes its entry before it reads the others. Of two loops that do so at once, at least one sees the other's sum.
  * 4. Without the state of the first loop no budget can be counted, so no loop of the family gets another child.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
-import { accountOf, countFor, payersOf, type Account, type Accounts, type Ledger } from '../loop/family.ts';
+import {
+  entryOf,
+  countFor,
+  payersOf,
+  type LedgerEntry,
+  type LedgerAccess,
+  type Ledger,
+} from '../loop/family.ts';
 import type { FamilyCount } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
 import { fields, fits, nullable, rule, string, type Rule } from '../loop/shape.ts';
@@ -40,61 +47,61 @@ export function placeBelow({ run }: ParentRun): FamilyPlace {
 }
 
 /** The loops above, the nearest first, with their limits. */
-export function upperAccounts(place: FamilyPlace): readonly Account[] {
+export function upperEntries(place: FamilyPlace): readonly LedgerEntry[] {
   const folder = ledgerOf(place.root);
   if (folder === null) return [];
   const ledger = withPayers(folder, place.payer, readLedger(folder));
   return [place.payer, ...payersOf(place.payer, ledger)].flatMap((id) => ledger.get(id) ?? []);
 }
 
-/** Opens the account of a new loop, and those of the loops above it that have none yet. */
-export function openAccount({ root, payer }: FamilyPlace, id: string, { limits }: Policy): void {
+/** Makes the entry of a new loop, and those of the loops above it that have none yet. */
+export function openEntry({ root, payer }: FamilyPlace, id: string, { limits }: Policy): void {
   const folder = ledgerOf(root);
   if (folder === null) return;
   withPayers(folder, payer, readLedger(folder));
   const { costUsd: usd, tokens, timeMs } = limits;
-  const account = {
+  const entry = {
     name: loopName(id),
     payer,
     usd: 0,
     tokens: 0,
     limits: { usd, tokens, timeMs, until: null },
   };
-  writeJson(folder, id, account);
+  writeJson(folder, id, entry);
 }
 
-/** Takes the account of a loop back that could not be created. */
-export function closeAccount({ root }: FamilyPlace, id: string): void {
+/** Removes the entry of a loop that could not be created. */
+export function removeEntry({ root }: FamilyPlace, id: string): void {
   const folder = ledgerOf(root);
   if (folder !== null) removeQuietly(join(folder, `${id}.json`));
 }
 
-/** The folder of the accounts that a loop belongs to; null for a loop without a family, or whose first loop was removed. */
+/** The folder of the ledger that a loop belongs to; null for a loop without a family, or whose first loop was removed. */
 function familyFolder({ id, family }: Pick<Spec, 'id' | 'family'>): string | null {
   const folder = ledgerOf(family?.root ?? id);
   return folder !== null && existsSync(folder) ? folder : null;
 }
 
-/** The accounts as the owner of a loop uses them. */
-export function accountsOf(spec: Pick<Spec, 'id' | 'family'>): Accounts {
+/** The ledger as the owner of a loop uses it. */
+export function ledgerAccess(spec: Pick<Spec, 'id' | 'family'>): LedgerAccess {
   return {
     settle: (state) => settle(spec, state),
     watch: (onChange) => watchFolder(ledgerOf(spec.family?.root ?? spec.id) ?? '', onChange),
   };
 }
 
-function settle({ id, family }: Pick<Spec, 'id' | 'family'>, state: LoopState): FamilyCount | null {
-  const folder = familyFolder({ id, ...(family === undefined ? {} : { family }) });
+function settle(spec: Pick<Spec, 'id' | 'family'>, state: LoopState): FamilyCount | null {
+  const folder = familyFolder(spec);
   if (folder === null) return null;
+  const { id, family } = spec;
   const payer = family?.payer ?? null;
-  const account = accountOf(state, payer);
-  const found = readLedger(folder);
-  if (JSON.stringify(found.get(id)) !== JSON.stringify(account)) writeJson(folder, id, account);
-  const ledger = payer === null ? readLedger(folder) : withPayers(folder, payer, readLedger(folder));
-  return countFor(id, new Map([...ledger, [id, account]]));
+  const entry = entryOf(state, payer);
+  if (JSON.stringify(readEntry(folder, id)) !== JSON.stringify(entry)) writeJson(folder, id, entry);
+  const ledger = readLedger(folder);
+  return countFor(id, payer === null ? ledger : withPayers(folder, payer, ledger));
 }
 
-/** What the accounts say now, for a process that only shows the loop; what the journal says if they are gone. */
+/** What the ledger says now, for a process that only shows the loop; what the journal says if it is gone. */
 export function familyNow(spec: Pick<Spec, 'id' | 'family'>, state: LoopState): FamilyCount {
   const folder = familyFolder(spec);
   return folder === null ? state.family : countFor(spec.id, readLedger(folder));
@@ -114,45 +121,50 @@ function stateOf(root: string): string | null {
 }
 
 function readLedger(folder: string): Ledger {
-  const ids = namesIn(folder).flatMap((name) =>
-    name.endsWith('.json') ? [name.slice(0, -'.json'.length)] : [],
-  );
-  const accounts = ids.flatMap((id): readonly [string, Account][] => {
-    const value = readJsonFile(join(folder, `${id}.json`));
-    const account = isAccount(value) ? value : fromJournal(id);
-    return account === null ? [] : [[id, account]];
+  const entries = namesIn(folder).flatMap((name): readonly [string, LedgerEntry][] => {
+    if (!name.endsWith('.json')) return [];
+    const id = name.slice(0, -'.json'.length);
+    const entry = readEntry(folder, id) ?? fromJournal(id);
+    return entry === null ? [] : [[id, entry]];
   });
-  return new Map(accounts);
+  return new Map(entries);
 }
 
-/** The ledger with the accounts of a loop and all above it, which are made where they are missing. */
+function readEntry(folder: string, id: string): LedgerEntry | null {
+  const value = readJsonFile(join(folder, `${id}.json`));
+  return isEntry(value) ? value : null;
+}
+
+/** The ledger with the entries of a loop and all above it, which are made where they are missing. */
 function withPayers(folder: string, payer: string, found: Ledger): Ledger {
   const ledger = new Map(found);
-  for (let id: string | null = payer; id !== null && fits(loopId, id); id = ledger.get(id)?.payer ?? null) {
-    if (ledger.has(id)) continue;
-    const account = fromJournal(id);
-    if (account === null) break;
-    ledger.set(id, account);
-    writeJson(folder, id, account);
+  const seen = new Set<string>();
+  // Entries that name each other have no end.
+  for (let id: string | null = payer; id !== null && !seen.has(id); id = ledger.get(id)?.payer ?? null) {
+    seen.add(id);
+    const entry = ledger.get(id) ?? fromJournal(id);
+    if (entry === null) break;
+    if (!ledger.has(id)) writeJson(folder, id, entry);
+    ledger.set(id, entry);
   }
   return ledger;
 }
 
-/** The account as the owner of the loop would write it; null if its files are gone. */
-function fromJournal(id: string): Account | null {
+/** The entry as the owner of the loop would write it; null if its files are gone. */
+function fromJournal(id: string): LedgerEntry | null {
   const state = stateOf(id);
   const folder = state === null ? null : folderAt(state);
   const loop = folder === null ? null : readLoopAt(folder);
   if (loop === null || loop.trouble !== null) return null;
-  return accountOf(loop.state, loop.spec.family?.payer ?? null);
+  return entryOf(loop.state, loop.spec.family?.payer ?? null);
 }
 
-function isAccount(value: unknown): value is Account {
-  return fits(ACCOUNT, value);
+function isEntry(value: unknown): value is LedgerEntry {
+  return fits(ENTRY, value);
 }
 
 const amount = rule('a number', (value) => typeof value === 'number' && Number.isFinite(value));
-const ACCOUNT = fields({
+const ENTRY = fields({
   name: string,
   payer: nullable(loopId),
   usd: amount,
@@ -162,5 +174,5 @@ const ACCOUNT = fields({
     tokens: nullable(amount),
     timeMs: nullable(amount),
     until: nullable(amount),
-  } satisfies Record<keyof Account['limits'], Rule>),
-} satisfies Record<keyof Account, Rule>);
+  } satisfies Record<keyof LedgerEntry['limits'], Rule>),
+} satisfies Record<keyof LedgerEntry, Rule>);

@@ -54,7 +54,7 @@ export interface Spec {
 
 /** The place of a loop in its family, by the ids of its loops. */
 export interface FamilyPlace {
-  /** The first loop, whose state has the accounts of all. */
+  /** The first loop, whose state has the ledger. */
   readonly root: string;
   /** The loop whose run started this one. */
   readonly payer: string;

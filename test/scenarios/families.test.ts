@@ -31,11 +31,10 @@ function starts(stage: Stage, name: string, more = '', agent = 'scripted'): stri
 const once = (line: string): string =>
   `if mkdir "$FAKE_PLAN/started-$RALPH_LOOP" 2>/dev/null; then ${line}; fi`;
 
-const run = (stage: Stage, ...args: readonly string[]): ReturnType<Stage['ralph']> =>
-  stage.ralph(
-    ...['run', '--name', 'it', '-p', 'x', '--max-unchanged', '0', '--agent', 'scripted', ...args],
-    ...['--', join(stage.plan, 'agent')],
-  );
+function run(stage: Stage, ...args: readonly string[]): ReturnType<Stage['ralph']> {
+  const loop = ['run', '--name', 'it', '-p', 'x', '--max-unchanged', '0', '--agent', 'scripted'];
+  return stage.ralph(...loop, ...args, '--', join(stage.plan, 'agent'));
+}
 
 function endOf(stage: Stage, name: string): unknown {
   if (!existsSync(stage.files(name).path('journal.jsonl'))) return null;

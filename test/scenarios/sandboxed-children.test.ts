@@ -32,6 +32,8 @@ it('S1.23 starts a child through its owner, waits for it and sees its end', SLOW
     tries(
       stage,
       `r spawn spawn --name one -m 1 --check 'touch ${outside}' "the first" -- '${stage.agent}'
+# It counts its calls.
+while [ ! -e "$FAKE_PLAN/calls/2/stdin" ]; do sleep 0.01; done
 r status status one
 r stop stop one --now
 r wait wait one

@@ -9,7 +9,7 @@ const KINDS = ['usd', 'tokens'] as const;
 
 /**
  * The oracle's own account of what a family spends (L18). It knows only what each loop has journaled, who started whom, and when
- * each owner settled its account: the other loops can know no more than that.
+ * each owner wrote its entry: the other loops can know no more than that.
  */
 export class FamilyBooks {
   readonly #payers: readonly (number | null)[];
@@ -27,7 +27,7 @@ export class FamilyBooks {
     }));
   }
 
-  /** The owner of a loop has written its account, or the one that starts it has opened it. */
+  /** The owner of a loop has written its entry, or the one that starts it has opened it. */
   settled(loop: number, until: number | null): void {
     const member = this.#of(loop);
     const { limits, spending } = member;
@@ -175,7 +175,7 @@ interface Member {
   /** As its journal has them, and all that it ever had. */
   limits: LimitsPolicy;
   readonly ever: LimitsPolicy[];
-  /** Its account; null before it has one. */
+  /** Its entry; null before it has one. */
   shown: { usd: number; tokens: number; limits: LimitsPolicy; until: number | null } | null;
   /** The most that one of its runs has used. */
   readonly dearest: Record<Kind, number>;

@@ -9,7 +9,7 @@ export interface FamilyScenario {
   /** The first is the root. */
   readonly loops: readonly FamilyMember[];
   readonly controls: readonly { readonly atMs: number; readonly loop: number; readonly control: Control }[];
-  /** Owners that are killed after so many of their events, or inside of so many looks at the accounts. */
+  /** Owners that are killed after so many of their events, or inside of so many looks at the ledger. */
   readonly deaths: readonly {
     readonly loop: number;
     readonly after: number;

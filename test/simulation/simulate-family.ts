@@ -2,7 +2,7 @@ import { Engine } from '../../src/engine/engine.ts';
 import { decide } from '../../src/loop/decide.ts';
 import type { Happening, LoopEvent } from '../../src/loop/event.ts';
 import { evolve, fold } from '../../src/loop/evolve.ts';
-import { accountOf, countFor, newCount, type Account, type Accounts } from '../../src/loop/family.ts';
+import { entryOf, countFor, newCount, type LedgerEntry, type LedgerAccess } from '../../src/loop/family.ts';
 import type { Outcome } from '../../src/loop/outcome.ts';
 import { learn, NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { openRun } from '../../src/loop/run.ts';
@@ -37,7 +37,7 @@ const START = 1_000_000;
 
 class Family {
   readonly #scenario: FamilyScenario;
-  readonly #ledger = new Map<string, Account>();
+  readonly #ledger = new Map<string, LedgerEntry>();
   readonly #members: readonly Member[];
   readonly #books: FamilyBooks;
   readonly #controls: { at: number; loop: number; happening: ControlEvent }[];
@@ -168,8 +168,8 @@ class Family {
     let known = NOTHING_KNOWN;
     for (const event of pages.events) known = learn(known, event);
     let { state } = known;
-    const accounts = this.#accountsOf(member, life);
-    // The child has its account before its first event.
+    const access = this.#accessOf(member, life);
+    // A child has its entry before its first event.
     if (isNew && payer !== null) this.#open(member);
     const desk = { children: new Map(), edited: null, limit: null, promptLostAt: null };
     const engine: Engine = new Engine(
@@ -179,7 +179,7 @@ class Family {
         host: fakeHost(world, life, (key) => decide(engine.state).some((wanted) => wanted.key === key)),
         workspace: {
           ...fakeWorkspace(world, life, desk),
-          familyCount: (current) => newCount(current, accounts.settle(current)),
+          familyCount: (current) => newCount(current, access.settle(current)),
         },
         observers: [
           {
@@ -195,10 +195,10 @@ class Family {
       },
       known,
     );
-    const watch = new FamilyWatch(accounts, engine);
+    const watch = new FamilyWatch(access, engine);
     member.life = life;
     member.engine = engine;
-    member.look = () => this.#look(watch, life);
+    member.look = () => watch.look();
     const { policy } = scenario;
     engine.append(
       isNew
@@ -208,14 +208,6 @@ class Family {
     member.look();
     this.#deliver(member);
     void this.#drive(member, engine, watch, life);
-  }
-
-  #look(watch: FamilyWatch, life: Life): void {
-    try {
-      if (!life.isDead) watch.look();
-    } catch (error) {
-      if (!life.isDead) life.breaks(error);
-    }
   }
 
   async #drive(member: Member, engine: Engine, watch: FamilyWatch, life: Life): Promise<void> {
@@ -255,14 +247,14 @@ class Family {
     this.#mayDie(member, life, 'event', member.events);
   }
 
-  /** The account of a new loop, and those of the loops above that have none yet, from their journals. */
+  /** The entry of a new loop, and those of the loops above that have none yet, from their journals. */
   #open({ index, payer, scenario: { policy } }: Member): void {
     for (let above = payer; above !== null; above = this.#members[above]?.payer ?? null) {
       const upper = this.#members[above];
       if (upper === undefined || this.#ledger.has(String(above))) continue;
-      const account = accountOf(fold(upper.pages.events), upper.payer === null ? null : String(upper.payer));
-      this.#ledger.set(String(above), account);
-      this.#books.settled(above, account.limits.until);
+      const entry = entryOf(fold(upper.pages.events), upper.payer === null ? null : String(upper.payer));
+      this.#ledger.set(String(above), entry);
+      this.#books.settled(above, entry.limits.until);
     }
     const { costUsd: usd, tokens, timeMs } = policy.limits;
     const limits = { usd, tokens, timeMs, until: null };
@@ -278,7 +270,7 @@ class Family {
     for (const { look } of this.#members) queueMicrotask(() => look?.());
   }
 
-  #accountsOf(member: Member, life: Life): Accounts {
+  #accessOf(member: Member, life: Life): LedgerAccess {
     const id = String(member.index);
     return {
       settle: (state) => {
@@ -288,10 +280,10 @@ class Family {
         member.settles++;
         this.#mayDie(member, life, 'before settling', member.settles);
         if (life.isDead) throw new Crash();
-        const account = accountOf(state, member.payer === null ? null : String(member.payer));
-        const isNew = !same(this.#ledger.get(id), account);
-        this.#ledger.set(id, account);
-        this.#books.settled(member.index, account.limits.until);
+        const entry = entryOf(state, member.payer === null ? null : String(member.payer));
+        const isNew = !same(this.#ledger.get(id), entry);
+        this.#ledger.set(id, entry);
+        this.#books.settled(member.index, entry.limits.until);
         if (isNew) this.#tellOthers(member);
         this.#mayDie(member, life, 'after settling', member.settles);
         if (life.isDead) throw new Crash();
