@@ -117,7 +117,10 @@ function taskOptions(command: Command, name = 'default: derived from the task'):
     .option('--fresh', 'archive an unfinished loop of the same name and start over')
     .option('--worktree', 'work in a separate git worktree, on a separate branch')
     .option('--no-worktree', 'work in the workspace (default)')
-    .option('--no-child', 'inside a run: start an unrelated loop, not a child of the loop that runs here')
+    .option(
+      '--no-child',
+      'inside a run: start an unrelated loop, not a child of the loop that runs here; it counts in the same budget',
+    )
     .option(...WORKSPACE);
 }
 

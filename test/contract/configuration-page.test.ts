@@ -60,9 +60,10 @@ file; \`ralph config\` shows the values in effect, each with the file and line, 
 - A loop keeps the settings that it started with; \`ralph set\` and \`ralph resume\` change its limits.
 - The \`agent\` settings apply to the agent that they name. With \`--agent\` for another one, or a command after \`--\`, only
   \`agent.env.drop\` still applies. \`--check\` replaces all \`checks\`.
-- \`$XDG_CONFIG_HOME/ralph/settings.json\` (\`~/.config/ralph/settings.json\`) has your own settings for all workspaces. So
-  far it can have only \`sandbox\`, which a repository's settings cannot weaken ([sandbox.md](sandbox.md)), and \`mcp\`
-  ([mcp.md](mcp.md)).
+- \`$XDG_CONFIG_HOME/ralph/settings.json\` (\`~/.config/ralph/settings.json\`) has your own settings for all workspaces. It
+  can have only \`sandbox\`, which a repository's settings cannot weaken ([sandbox.md](sandbox.md)), \`mcp\` ([mcp.md](mcp.md)) and
+  \`children.unrelated\`, which takes loops started with \`--no-child\` out of the budget of the loop whose run starts them
+  ([children-and-bus.md](children-and-bus.md#one-budget)).
 - The other presets have other defaults ([presets.md](presets.md)). Without a \`preset\` in any file or on the command line, a file
   with \`maximumIterations\` or \`guardrails\`, the names of document 001, chooses \`ralph-cli\`, and Ralph says so.
 - Do not put secrets here: write \`$NAME\` in a check, and set the variable in the environment.
