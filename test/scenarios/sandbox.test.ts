@@ -164,7 +164,7 @@ describe('an agent in a sandbox', { tags: ['bwrap'] }, () => {
     );
     expect(stage.given(1, 'tell')).toBe('delivered to it; it goes into the next prompt\n0\n');
     expect(stage.given(1, 'run')).toBe(
-      "ralph: error: ralph run inside a sandbox: Unknown option '--env'; it takes only --prompt, --prompt-file, --name, --tag, --max-iterations, --max-time, --check, --until, --agent, --detach, --json, --wait, --ralph, --no-tmux\n2\n",
+      "ralph: error: ralph run inside a sandbox: Unknown option '--env'; it takes only --prompt, --prompt-file, --name, --tag, --max-iterations, --max-time, --max-cost, --max-tokens, --check, --until, --agent, --detach, --json, --wait, --ralph, --no-tmux\n2\n",
     );
     expect(stage.given(1, 'logs')).toContain('ralph logs does not work inside a sandbox; only ralph status,');
     expect(stage.given(1, 'stop')).toContain(
