@@ -3,6 +3,7 @@ import { unchangedLimit } from '../config/policy.ts';
 import { parseAmount, parseDuration, parseSize, parseWhole } from '../config/values.ts';
 import type { Control } from '../loop/event.ts';
 import { checkSpendLimits } from '../owner/money.ts';
+import { setLimits } from '../store/family.ts';
 import { UserError } from '../user-error.ts';
 import { findOwned, refuseEnded, sendTo } from './loops.ts';
 import { workspaceOf } from './workspace.ts';
@@ -19,6 +20,7 @@ export async function set(
   const loop = await findOwned(workspaceOf(options), name);
   refuseEnded(loop);
   await checkSpendLimits(limits, loop.spec.agent);
+  if (loop.owner === null) setLimits(loop.spec, limits);
   return sendTo(loop, { type: 'set', limits }, `set for ${name}: ${settings.join(' ')}`);
 }
 

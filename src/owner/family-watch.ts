@@ -27,6 +27,15 @@ export class FamilyWatch {
     }
   }
 
+  /** Only writes the entry: the loop is given to another owner. */
+  publish(): void {
+    try {
+      this.#ledger.settle(this.#engine.state);
+    } catch {
+      // The other owner writes it too.
+    }
+  }
+
   /** Keeps the entry when the loop has spent something, or has another limit. */
   get observer(): LoopObserver {
     return {

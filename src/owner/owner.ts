@@ -38,7 +38,7 @@ import { prepareFolder } from '../store/ralph-folder.ts';
 import { reserve } from '../store/registry.ts';
 import { Mask } from '../store/mask.ts';
 import { movedPolicy } from '../store/moved.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
+import { startersEnvironment, type StartedLoop } from '../store/run-environment.ts';
 import { isInSession, writeSpec, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
@@ -60,7 +60,6 @@ import { runSetUp } from './run-set-up.ts';
 import { shareLimits } from './share-limits.ts';
 import { keepTask } from './task-file.ts';
 import { loopWorkspace } from './workspace.ts';
-import type { StartedLoop } from '../store/run-environment.ts';
 
 export class OwnedLoop {
   readonly spec: Spec;
@@ -151,6 +150,7 @@ export class OwnedLoop {
     else if (changed !== null) this.#append({ type: 'policy.changed', policy: changed });
     const isHeld = outcome === null && (control.paused || control.stop !== null);
     if (now || isHeld) this.receive({ type: 'resume', now });
+    this.#children.family.publish();
     if (this.spec.parent !== null) announceChild(this.spec.parent.folder, this.folder);
   }
 

@@ -95,6 +95,14 @@ it('makes an entry that is missing or damaged from the journal of its loop', () 
   }
 });
 
+it('is made again by the children that still run if it was removed', () => {
+  const place = family();
+  const kid = ledgerAccess({ id: idOf('kid'), family: place });
+  rmSync(join(root, 'loops', idOf('first'), 'family'), { recursive: true });
+  expect(kid.settle(spent('kid', 0.5))?.above).toMatchObject([{ name: 'first', limits: { usd: 3 } }]);
+  expect(ledgerAccess({ id: idOf('first') }).settle(spent('first', 0))?.below.usd).toBe(0.5);
+});
+
 it('does not go round in circles if two entries name each other', () => {
   const place = family();
   const forged = JSON.stringify({

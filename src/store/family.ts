@@ -20,7 +20,7 @@ import {
   type Ledger,
 } from '../loop/family.ts';
 import type { FamilyCount } from '../loop/event.ts';
-import type { Policy } from '../loop/policy.ts';
+import type { LimitsPolicy, Policy } from '../loop/policy.ts';
 import { fields, fits, nullable, rule, string, type Rule } from '../loop/shape.ts';
 import type { LoopState } from '../loop/state.ts';
 import { watchFolder } from '../process/watch.ts';
@@ -76,10 +76,22 @@ export function removeEntry({ root }: FamilyPlace, id: string): void {
   if (folder !== null) removeQuietly(join(folder, `${id}.json`));
 }
 
+/** Changes the limits of a loop that has no owner, for its running children; its next owner learns of them from its inbox. */
+export function setLimits(spec: Pick<Spec, 'id' | 'family'>, changes: Partial<LimitsPolicy>): void {
+  const folder = familyFolder(spec);
+  const entry = folder === null ? null : readEntry(folder, spec.id);
+  if (folder === null || entry === null) return;
+  const { usd, tokens, timeMs, until } = entry.limits;
+  const { costUsd = usd, tokens: most = tokens, timeMs: time = timeMs } = changes;
+  const end = time === null || timeMs === null || until === null ? null : until - timeMs + time;
+  writeJson(folder, spec.id, { ...entry, limits: { usd: costUsd, tokens: most, timeMs: time, until: end } });
+}
+
 /** The folder of the ledger that a loop belongs to; null for a loop without a family, or whose first loop was removed. */
 function familyFolder({ id, family }: Pick<Spec, 'id' | 'family'>): string | null {
   const folder = ledgerOf(family?.root ?? id);
-  return folder !== null && existsSync(folder) ? folder : null;
+  // Only a child makes the ledger, also again.
+  return folder !== null && (family !== undefined || existsSync(folder)) ? folder : null;
 }
 
 /** The ledger as the owner of a loop uses it. */

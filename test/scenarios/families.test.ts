@@ -158,6 +158,24 @@ if [ $n = 3 ]; then used 0.1; : >"$FAKE_PLAN/third"; ${waitFor()}; fi; ends 0.3`
     expect(counts.length).toBeLessThanOrEqual(2 * planned(stage, 'kid') + 4);
   });
 
+  it('holds for running children also if it is changed while the loop is paused', SLOW, async () => {
+    const stage = openLoadedStage();
+    agentOf(stage, {
+      it: `${starts(stage, 'kid')}; ends 0.1`,
+      kid: `used 0.5; : >"$FAKE_PLAN/kid-runs"; ${waitFor('never')}`,
+    });
+    const parent = run(stage, '-m', '9', '--max-cost', '5', '--restart-delay', '1m');
+    await stage.until('the run of kid', () => stage.hasPlanFile('kid-runs'));
+    await stage.ralph('pause', 'it').ended;
+    await parent.ended;
+    expect((await stage.ralph('set', 'it', 'max-cost=0.4').ended).stdout).toContain('queued for it');
+    await isEnded(stage, 'kid');
+    expect(endOf(stage, 'kid')).toMatchObject({ type: 'cost-exhausted', limitUsd: 0.4, family });
+    // Its next owner takes the change from the inbox.
+    expect((await stage.ralph('resume', 'it').ended).code).toBe(1);
+    expect(endOf(stage, 'it')).toMatchObject({ type: 'cost-exhausted', limitUsd: 0.4 });
+  });
+
   it('is kept by owners that are killed: no run is charged twice, none is forgotten', SLOW, async () => {
     const stage = openStage();
     agentOf(stage, {
