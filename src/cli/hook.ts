@@ -10,7 +10,7 @@ import { leaveSteps } from '../session/drive-turn.ts';
 import { takeStep } from '../session/step.ts';
 import { UserError } from '../user-error.ts';
 import { explainError, explanationOf } from './errors.ts';
-import { print } from './print.ts';
+import { printJson } from './print.ts';
 
 /** Translates what a host program says; null prints nothing. */
 type Translation = (
@@ -34,21 +34,16 @@ export async function hookCommand(program: string): Promise<number> {
       throw new UserError(`ralph hook ${program} is not supported by this version`);
     const interrupted = onSignal();
     setCertificatesAgain(process.env);
-    const answer = await translate(parsed(await stdin(program), program), process.env, printLine);
+    const answer = await translate(parsed(await stdin(program), program), process.env, printJson);
     // The session has not waited for the answer.
     if (interrupted() !== null) return interrupted() ?? 0;
-    if (answer !== null) printLine(answer);
+    if (answer !== null) printJson(answer);
     return 0;
   } catch (error) {
     if (program === 'step') return answerError(error);
     explainError(error);
     return 1;
   }
-}
-
-/** Not `printJson`, which may change texts for the runner of a CI job. */
-function printLine(value: object): void {
-  print(`${JSON.stringify(value)}\n`);
 }
 
 /** The front of the hooks hides this variable from Node.js, which would read the certificates before it starts. */
@@ -78,7 +73,7 @@ const SIGNALS = [
 
 function answerError(error: unknown): number {
   const { message, exitCode } = explanationOf(error);
-  print(`${JSON.stringify({ type: 'error', message })}\n`);
+  printJson({ type: 'error', message });
   return exitCode;
 }
 

@@ -6,7 +6,7 @@ import { askOwner } from '../sandbox/ask-owner.ts';
 import { STARTS, type SandboxRequest } from '../sandbox/request-shape.ts';
 import type { SandboxAnswer } from '../sandbox/requests.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { print, warn } from './print.ts';
+import { jsonOf, print, warn } from './print.ts';
 import { startIn, type SandboxStart } from './sandbox-start.ts';
 
 /** Runs a command that works in a sandbox, and refuses the others. `folder` is where requests go. */
@@ -33,7 +33,7 @@ export async function runInSandbox(args: readonly string[], folder: string): Pro
 
 async function showStatus(folder: string, loop: string | null, isJson: boolean): Promise<number> {
   const { text, summary } = await answered(folder, { type: 'status', loop });
-  print(`${isJson ? JSON.stringify(summary, null, 2) : text}\n`);
+  print(`${isJson ? jsonOf(summary, 2) : text}\n`);
   return 0;
 }
 
@@ -47,7 +47,7 @@ async function tell(folder: string, loop: string | null, text: string): Promise<
 async function startChild(folder: string, { request, isDetached, isJson }: SandboxStart): Promise<number> {
   const started = await answered(folder, request, START_MS);
   const name = isRecord(started.summary) ? String(started.summary['name']) : '';
-  if (isDetached) return show(isJson ? { text: JSON.stringify(started.summary, null, 2) } : started);
+  if (isDetached) return show(isJson ? { text: jsonOf(started.summary, 2) } : started);
   warn(`${started.text}\n`);
   const end = await untilRest(folder, name);
   print(`${end?.text ?? ''}\n`);

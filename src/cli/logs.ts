@@ -83,6 +83,7 @@ class Output {
   readonly #times: RunTimes;
   readonly #limit: number | null;
   readonly #mask: Mask;
+  readonly #isParsed: boolean;
   readonly #isRaw: boolean;
   readonly #lines: AgentLines;
   /** When the shown run has ended: it then shows the time that it took, not the time until now. */
@@ -96,7 +97,8 @@ class Output {
     this.#times = new RunTimes(loop);
     this.#limit = limit;
     this.#mask = maskOf(loop.spec);
-    this.#isRaw = options.raw === true || options.stderr === true;
+    this.#isRaw = options.raw === true;
+    this.#isParsed = !this.#isRaw && options.stderr !== true;
     this.#lines = new AgentLines(lineOptions(options, process.stdout), () => this.#endedAt ?? Date.now());
     this.#held = limit === null ? null : new LastLines(limit);
   }
@@ -116,13 +118,13 @@ class Output {
     const times = this.#times.of(path);
     this.#endedAt = times.endedAt;
     this.#lines.begin(times.startedAt ?? undefined);
-    const outlet = new Outlet(this.#mask, process.stdout.isTTY);
+    const outlet = new Outlet(this.#mask, process.stdout.isTTY, { isRaw: this.#isRaw });
     const show = (chunk: string | Buffer): void => this.#write(outlet.read(chunk));
-    const read = this.#isRaw
-      ? null
-      : agentSink(this.#loop.spec.agent.kind, path, (event) =>
+    const read = this.#isParsed
+      ? agentSink(this.#loop.spec.agent.kind, path, (event) =>
           show(this.#lines.all(maskedEvent(event, this.#mask))),
-        );
+        )
+      : null;
     return {
       take: (chunk) => {
         if (read === null) show(chunk);

@@ -1,23 +1,22 @@
-import { StringDecoder } from 'node:string_decoder';
 import type { Mask, MaskedStream } from '../store/mask.ts';
-import { reveal, TerminalSanitizer } from './terminal.ts';
+import { TerminalSanitizer } from './terminal.ts';
 import { CommandGuard, obeysCommands } from './workflow-commands.ts';
 
 /**
- * The way of an agent's output to one of our streams, piece by piece: without secrets; on a terminal without control
- * sequences and with invisible characters shown; in the log of a CI job without commands for its runner. Elsewhere, bytes
- * that are not secret pass unchanged.
+ * The way of an agent's output to one of our streams, piece by piece: without secrets, without control sequences, and with
+ * invisible characters shown; in the log of a CI job also without commands for its runner. Raw output, which only a pipe or a
+ * file gets, has all bytes that are not secret.
  */
 export class Outlet {
   readonly #masked: MaskedStream;
-  readonly #terminal: TerminalSanitizer | null;
+  readonly #sanitizer: TerminalSanitizer | null;
   readonly #guard: CommandGuard | null;
-  readonly #decoder = new StringDecoder('utf8');
 
-  constructor(mask: Mask, isTerminal: boolean) {
+  constructor(mask: Mask, isTerminal: boolean, { isRaw = false }: { readonly isRaw?: boolean } = {}) {
     this.#masked = mask.stream();
-    this.#terminal = isTerminal ? new TerminalSanitizer() : null;
     this.#guard = !isTerminal && obeysCommands() ? new CommandGuard() : null;
+    const passes = isRaw && !isTerminal && this.#guard === null;
+    this.#sanitizer = passes ? null : new TerminalSanitizer(isTerminal);
   }
 
   /** Use either texts or bytes for one outlet. */
@@ -41,9 +40,8 @@ export class Outlet {
   }
 
   #shown(piece: string | Buffer): string | Buffer {
-    if (this.#terminal !== null) return this.#terminal.read(piece);
-    if (this.#guard === null) return piece;
-    const text = typeof piece === 'string' ? piece : this.#decoder.write(piece);
-    return this.#guard.read(reveal(text));
+    if (this.#sanitizer === null) return piece;
+    const text = this.#sanitizer.read(piece);
+    return this.#guard === null ? text : this.#guard.read(text);
   }
 }

@@ -1,6 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { reasonOf, UserError } from '../user-error.ts';
-import { sanitize } from './terminal.ts';
+import { escapeInJson, sanitize } from './terminal.ts';
 import { jsonWithoutCommands, obeysCommands, withoutCommands } from './workflow-commands.ts';
 
 /**
@@ -16,9 +16,9 @@ export function printJson(value: unknown, indent?: number): boolean {
   return print(`${jsonOf(value, indent)}\n`);
 }
 
-/** JSON that gives no commands to the runner of a CI job, even if its texts would. */
+/** JSON that gives no commands to a terminal or to the runner of a CI job, even if its texts would. */
 export function jsonOf(value: unknown, indent?: number): string {
-  const json = JSON.stringify(value, null, indent);
+  const json = escapeInJson(JSON.stringify(value, null, indent));
   return obeysCommands() ? jsonWithoutCommands(json) : json;
 }
 
@@ -28,8 +28,7 @@ export function warn(text: string): void {
 }
 
 function write(descriptor: 1 | 2, text: string): boolean {
-  // The text may contain output of agents.
-  let rest = Buffer.from(shownOn(descriptor, text));
+  let rest = Buffer.from(harmless(text, mayBeTerminal(descriptor)));
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));
@@ -45,9 +44,10 @@ function write(descriptor: 1 | 2, text: string): boolean {
   return true;
 }
 
-function shownOn(descriptor: 1 | 2, text: string): string {
-  if (mayBeTerminal(descriptor)) return sanitize(text);
-  return obeysCommands() ? withoutCommands(text) : text;
+/** A text that may contain output of agents, for a terminal or for a pipe or file. */
+export function harmless(text: string, isTerminal: boolean): string {
+  const sanitized = sanitize(text, isTerminal);
+  return !isTerminal && obeysCommands() ? withoutCommands(sanitized) : sanitized;
 }
 
 /** Also a terminal that was closed. */
@@ -58,7 +58,7 @@ export function cannotPrint(error: unknown): UserError {
   return new UserError(`cannot write to stdout: ${reasonOf(error)}`, 3, { cause: error });
 }
 
-/** Cheaper than `isatty`, which loads half of Node's networking; sanitizing does no harm on other devices. */
+/** Cheaper than `isatty`, which loads half of Node's networking; colours do no harm on other devices. */
 function mayBeTerminal(descriptor: 1 | 2): boolean {
   try {
     return fstatSync(descriptor).isCharacterDevice();

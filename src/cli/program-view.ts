@@ -43,7 +43,7 @@ export function viewCommands(add: Add, { done, isCalled }: Call): void {
     .option('--lines <number>', 'print only the last lines (default: all, with --history 1000)')
     .option('--run <number>', 'iteration, or run of an iteration (7 or 7.2; default: the last)')
     .option('--stderr', 'print stderr instead of stdout')
-    .option('--raw', 'print the output unparsed')
+    .option('--raw', 'print the output unparsed, into a pipe or a file with its escape sequences')
     .option('-V, --verbose', 'also print what the agent thinks')
     .option(...WORKSPACE)
     .action(async (name: string, options: object) => {

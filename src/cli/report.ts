@@ -6,6 +6,7 @@ import { reasonOf, UserError } from '../user-error.ts';
 import { markdown } from './markdown.ts';
 import { oneOf, type ViewOptions } from './options.ts';
 import { jsonOf, print, warn } from './print.ts';
+import { sanitize } from './terminal.ts';
 
 const REPORT_FORMS = ['json', 'markdown', 'github'] as const;
 
@@ -59,7 +60,8 @@ export class Report {
 
   #write(result: LoopResult): void {
     const form = this.#form;
-    const text = form === 'json' ? `${jsonOf(result, 2)}\n` : markdown(result, form === 'github');
+    const text =
+      form === 'json' ? `${jsonOf(result, 2)}\n` : sanitize(markdown(result, form === 'github'), false);
     if (this.#file !== null) writeFileSync(this.#file, text);
     else if (this.#summaryFile !== null) appendFileSync(this.#summaryFile, text);
     else print(text);

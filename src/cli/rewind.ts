@@ -2,7 +2,7 @@ import { rewindLoop } from '../commands/rewind.ts';
 import { counted } from '../loop/counted.ts';
 import { findLoop, warnUnreadable } from './loops.ts';
 import { print, warn } from './print.ts';
-import { sanitize, oneLine } from './terminal.ts';
+import { oneLine } from './terminal.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph rewind`: restores the files of a checkpoint, and prints how to undo it. */
@@ -19,7 +19,7 @@ export async function rewind(
   else {
     print(`rewound the files of ${name} to checkpoint ${checkpoint}: ${change}\n`);
     for (const { path, how } of files.slice(0, MAX_LISTED_FILES))
-      print(`  ${how.padEnd(7)}  ${sanitize(oneLine(path))}\n`);
+      print(`  ${how.padEnd(7)}  ${oneLine(path)}\n`);
     if (files.length > MAX_LISTED_FILES) print(`  and ${files.length - MAX_LISTED_FILES} more\n`);
     print(`branch and index are unchanged; undo with: ralph rewind ${name} ${back}\n`);
   }
@@ -31,7 +31,7 @@ export async function rewind(
   }
   for (const { path, isThere } of left) {
     const outcome = isThere ? 'it was left as it is' : 'it cannot be restored';
-    print(`note: ${sanitize(oneLine(path))} is too large for checkpoints; ${outcome}\n`);
+    print(`note: ${oneLine(path)} is too large for checkpoints; ${outcome}\n`);
   }
   for (const path of repositories) {
     print(`note: ${path} is a separate git repository; its files were not changed\n`);

@@ -2,16 +2,14 @@
  * Writes to stdout and stderr, which may be the same terminal.
  *
  * 1. A reader that goes away (`| head -1`, a closed terminal) does not stop the loop.
- * 2. Output of the agent cannot move the cursor, change the title or clear the screen of a terminal.
+ * 2. Output of the agent cannot move the cursor, change the title or clear the screen of a terminal, now or when a log is shown.
  * 3. Everything is masked here, wherever it is printed.
  */
 import { fstatSync } from 'node:fs';
 import { painter } from './line-options.ts';
-import { cannotPrint, READER_IS_GONE } from './print.ts';
+import { cannotPrint, harmless, READER_IS_GONE } from './print.ts';
 import type { Mask } from '../store/mask.ts';
 import { Outlet } from './outlet.ts';
-import { sanitize } from './terminal.ts';
-import { obeysCommands, withoutCommands } from './workflow-commands.ts';
 
 /** Colour for stderr. */
 export const paint: ReturnType<typeof painter> = painter(process.stderr);
@@ -78,12 +76,7 @@ export class Screen {
     this.#resetColour();
     if (!this.#atLineStart) this.#write(process.stderr, '\n');
     this.#atLineStart = true;
-    const masked = this.#mask.text(text);
-    const shown = process.stderr.isTTY
-      ? sanitize(masked)
-      : obeysCommands()
-        ? withoutCommands(masked)
-        : masked;
+    const shown = harmless(this.#mask.text(text), process.stderr.isTTY);
     const reset = process.stderr.isTTY && shown.includes('\u001B') ? '\u001B[0m' : '';
     this.#write(process.stderr, `${shown}${reset}\n`);
   }

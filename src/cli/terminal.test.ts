@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TerminalSanitizer, sanitize } from './terminal.ts';
+import { escapeInJson, TerminalSanitizer, sanitize } from './terminal.ts';
 
 describe('sanitizing what agents print on a terminal', () => {
   it.each([
@@ -32,7 +32,19 @@ describe('sanitizing what agents print on a terminal', () => {
     // Persian with a non-joiner, Hebrew, Hindi with a joiner, a Han variant.
     ['می\u200Cخواهم שלום क्\u200Dष 葛\u{E0100}', 'می\u200Cخواهم שלום क्\u200Dष 葛\u{E0100}'],
   ])('shows %j as %j', (text, shown) => {
-    expect(sanitize(text)).toBe(shown);
+    expect(sanitize(text, true)).toBe(shown);
+  });
+
+  it('removes colours too where the text goes into a pipe or a file', () => {
+    expect(sanitize('\u001B[31mred\u001B[0m \u202Ex\r\n', false)).toBe('red <U+202E>x\n');
+  });
+
+  it('writes as escapes in JSON what a terminal obeys or hides, with the same meaning', () => {
+    const texts = ['\u001B[2J\r\b', '\u009B2J\u007F', '\u202Ea\u2066\u200Bb', '\u{E0041} 👩‍👩‍👧 ü'];
+    const json = escapeInJson(JSON.stringify(texts));
+    expect(JSON.parse(json)).toEqual(texts);
+    expect(sanitize(json, false)).toBe(json);
+    expect(json).toContain(String.raw`\u009b2J\u007f`);
   });
 
   it('gives the same result wherever the text is cut, also within an escape sequence or a character', () => {
@@ -41,14 +53,14 @@ describe('sanitizing what agents print on a terminal', () => {
     const bytes = Buffer.from(text);
     fc.assert(
       fc.property(fc.array(fc.nat({ max: bytes.length })), (cuts) => {
-        const view = new TerminalSanitizer();
+        const view = new TerminalSanitizer(true);
         let at = 0;
         let shown = '';
         for (const cut of [...cuts.toSorted((a, b) => a - b), bytes.length]) {
           shown += view.read(bytes.subarray(at, cut));
           at = cut;
         }
-        expect(shown).toBe(sanitize(text));
+        expect(shown).toBe(sanitize(text, true));
       }),
     );
   });

@@ -1,7 +1,8 @@
 /**
- * Makes text of agents, checks and repositories harmless and honest on a terminal.
+ * Makes text of agents, checks and repositories harmless and honest, on a terminal and in a pipe or file that a terminal may
+ * show later.
  *
- * 1. It cannot control the terminal: escape sequences and control characters are removed, except colours.
+ * 1. It cannot control a terminal: escape sequences and control characters are removed. Colours stay on a terminal alone.
  * 2. It looks like what it is: characters that are invisible or reorder the text are shown as `<U+202E>`. Emoji and scripts
  *    that need such characters keep them.
  */
@@ -9,32 +10,52 @@ import { StringDecoder } from 'node:string_decoder';
 
 /** `sanitize` for a stream: holds back characters and escape sequences that are cut until their rest arrives. */
 export class TerminalSanitizer {
+  readonly #isTerminal: boolean;
   readonly #decoder = new StringDecoder('utf8');
   #rest = '';
   #before = '';
+
+  constructor(isTerminal: boolean) {
+    this.#isTerminal = isTerminal;
+  }
 
   read(chunk: Buffer | string): string {
     const text = this.#rest + (typeof chunk === 'string' ? chunk : this.#decoder.write(chunk));
     const unfinished = UNFINISHED.exec(text)?.[0] ?? '';
     this.#rest = unfinished.length > MAX_UNFINISHED_LENGTH ? '' : unfinished;
-    const shown = withoutControls(text.slice(0, text.length - unfinished.length));
+    const shown = withoutControls(text.slice(0, text.length - unfinished.length), this.#isTerminal);
     const before = this.#before;
     this.#before = (before + shown).slice(-CONTEXT_LENGTH);
     return reveal(shown, before);
   }
 }
 
-/** Removes control characters and escape sequences, except colours, and makes invisible characters visible. */
-export function sanitize(text: string): string {
-  return reveal(withoutControls(text));
+/** Removes control characters and escape sequences, on a terminal except colours, and makes invisible characters visible. */
+export function sanitize(text: string, isTerminal: boolean): string {
+  return reveal(withoutControls(text, isTerminal));
 }
 
-function withoutControls(text: string): string {
-  return text.replaceAll(CONTROL, (match) => (COLOUR.test(match) && !conceals(match) ? match : ''));
+/** The same for JSON, which keeps its meaning: what could control or deceive a terminal is written as an escape. */
+export function escapeInJson(json: string): string {
+  if (!BEYOND_ASCII.test(json)) return json;
+  const escaped = (text: string): string =>
+    Array.from({ length: text.length }, (_, at) => `\\u${hex(text.charCodeAt(at)).toLowerCase()}`).join('');
+  return json.replaceAll(C1, escaped).replaceAll(invisibleCharacters(), escaped);
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are what this is about
+const BEYOND_ASCII = /[^\u0000-\u007E]/;
+// oxlint-disable-next-line no-control-regex -- as above
+const C1 = /[\u007F-\u009F]/g;
+
+function withoutControls(text: string, isTerminal: boolean): string {
+  return text.replaceAll(CONTROL, (match) =>
+    isTerminal && COLOUR.test(match) && !conceals(match) ? match : '',
+  );
 }
 
 const MAX_UNFINISHED_LENGTH = 4096;
-// oxlint-disable-next-line no-control-regex -- control characters are what this is about
+// oxlint-disable-next-line no-control-regex -- as above
 const UNFINISHED = /\u001B(?:\[[0-?]*[ -/]*|\][^\u0007\u001B]*\u001B?)?$/;
 // oxlint-disable-next-line no-control-regex -- as above
 const COLOUR = /^\u001B\[[0-9;]*m$/;
@@ -54,7 +75,7 @@ function conceals(code: string): boolean {
 }
 
 /** Shows invisible characters as `<U+200B>`; `before` is what stands in front of the text. */
-export function reveal(text: string, before = ''): string {
+function reveal(text: string, before = ''): string {
   if (!BEYOND_LATIN.test(text)) return text;
   return text.replaceAll(invisibleCharacters(), (character: string, ...more: unknown[]) => {
     const at = Number(more[0]);
@@ -66,7 +87,11 @@ export function reveal(text: string, before = ''): string {
 }
 
 function named(character: string): string {
-  return `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`;
+  return `<U+${hex(character.codePointAt(0) ?? 0)}>`;
+}
+
+function hex(code: number): string {
+  return code.toString(16).toUpperCase().padStart(4, '0');
 }
 
 /** As long as the sequence of a flag; most text has none of these characters. */

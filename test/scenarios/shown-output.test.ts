@@ -98,6 +98,56 @@ describe('the value of a secret variable', () => {
   });
 });
 
+/** What a terminal obeys or hides: control characters but tabs and line breaks, and marks and overrides of the direction. */
+// oxlint-disable-next-line no-control-regex -- control characters are what this is about
+const CONTROLS = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u200B\u202A-\u202E\u2066-\u2069]/u;
+
+describe('escape sequences of agents, checks and messages', () => {
+  it('do not pass into a pipe, a file or JSON; only the raw log has them', async () => {
+    const stage = openLoadedStage();
+    const hostile =
+      'a\u001B[2J\u001B]0;title\u0007\u001B]8;;http://evil\u001B\\b\u001B[31mc\u001B[0m over\rd\be\u009B2J \u202Ef\u2066\n';
+    const clean = 'abc overde2J <U+202E>f<U+2066>';
+    stage.write('hostile', hostile);
+    stage.identifies();
+    stage.settings({ scm: { command: 'git', tasks: ['commit'] } });
+    stage.plans('default', 'cat hostile; cat hostile >&2; echo "$RALPH_ITERATION" >made; cat hostile');
+    const args = [...task, '--check', 'cat hostile; exit 1', '--verbose', '--report', 'markdown'];
+    const plain = await stage.run(...args, '--report-file', 'report.md');
+    const json = await stage.run(...args.slice(0, -1), 'json', '--report-file', 'report.json', '--json');
+    await stage.ralph('bus', 'post', '--loop', 'it', `--body=${hostile}`).ended;
+    const shown = [plain.stdout, plain.stderr, json.stdout, json.stderr];
+    shown.push(stage.read('report.md'), stage.read('report.json'));
+    for (const command of [
+      ['logs', 'it'],
+      ['logs', 'it', '--stderr'],
+      ['logs', 'it', '--history', '--lines', '5'],
+      ['story', 'it'],
+      ['story', 'it', '--json'],
+      ['status', 'it'],
+      ['status', 'it', '--json'],
+      ['ls'],
+      ['bus', 'read', 'it'],
+      ['bus', 'read', 'it', '--json'],
+    ]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const ended = await stage.ralph(...command).ended;
+      expect({ command, code: ended.code }).toEqual({ command, code: command[0] === 'status' ? 1 : 0 });
+      shown.push(ended.stdout, ended.stderr);
+    }
+    expect(shown.filter((text) => CONTROLS.test(text))).toEqual([]);
+    expect(plain.stdout).toContain(clean);
+    expect(plain.stderr).toContain(`\n${clean}`);
+    expect(plain.stderr).toContain('  |  abc over\n');
+    expect(stage.read('report.md')).toContain(clean);
+    const said = JSON.stringify(JSON.parse(stage.read('report.json')));
+    expect(said).toContain('\u202Ef\u2066');
+    const raw = await stage.ralph('logs', 'it', '--raw').ended;
+    expect(raw.stdout).toBe(hostile + hostile);
+    expect((await stage.ralph('logs', 'it', '--raw', '--stderr').ended).stdout).toBe(hostile);
+  });
+});
+
 /** As the runner parses a line. */
 const isCommand = (line: string): boolean => /^\s*::.*::/.test(line) || /##(?:vso)?\[.*\]/.test(line);
 const commandsIn = (text: string): readonly string[] => text.split(/\r\n|\r|\n/).filter(isCommand);
