@@ -38,14 +38,16 @@ export function sanitize(text: string, isTerminal: boolean): string {
 /** The same for JSON, which keeps its meaning: what could control or deceive a terminal is written as an escape. */
 export function escapeInJson(json: string): string {
   if (!BEYOND_ASCII.test(json)) return json;
-  const escaped = (text: string): string =>
-    Array.from({ length: text.length }, (_, at) => `\\u${hex(text.charCodeAt(at)).toLowerCase()}`).join('');
   return json.replaceAll(C1, escaped).replaceAll(invisibleCharacters(), escaped);
+}
+
+function escaped(text: string): string {
+  const units = Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+  return units.map((unit) => `\\u${hex(unit).toLowerCase()}`).join('');
 }
 
 // oxlint-disable-next-line no-control-regex -- control characters are what this is about
 const BEYOND_ASCII = /[^\u0000-\u007E]/;
-// oxlint-disable-next-line no-control-regex -- as above
 const C1 = /[\u007F-\u009F]/g;
 
 function withoutControls(text: string, isTerminal: boolean): string {
