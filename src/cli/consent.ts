@@ -3,13 +3,15 @@
  *
  * 1. What is shown, recorded and used are the settings of one read (`SettingsFiles`).
  * 2. Only `y` or `yes` on a terminal is consent; Ctrl-C, the end of the input and everything else is not.
- * 3. A process inside a run cannot consent, whatever its options and environment say.
+ * 3. The question is asked only about settings that were shown in full.
+ * 4. A process inside a run cannot consent, whatever its options and environment say.
  */
 import type { SettingsContent } from '../config/consent.ts';
 import type { SettingsFiles } from '../config/read.ts';
 import type { ParentRun } from '../store/spec.ts';
 import { TRUST } from '../store/run-environment.ts';
 import { prepareState } from '../store/state-place.ts';
+import { shortList } from '../store/short-list.ts';
 import { recordConsent } from '../store/trust.ts';
 import { isTrustedByEnvironment, trustOf, type Trust } from '../store/trust-of.ts';
 import { UserError } from '../user-error.ts';
@@ -40,7 +42,9 @@ export async function requireConsent(
   ];
   const obstacle = obstacles.find(([applies]) => applies)?.[1] ?? null;
   if (obstacle !== null) throw notTrusted(open, workspace, obstacle);
-  print(settingsText(open, workspace, consents));
+  const { text, cut } = settingsText(open, workspace, consents);
+  print(text);
+  if (cut.length > 0) throw tooLongToAsk(cut, workspace);
   const { askYesOrNo } = await import('./ask.ts');
   if (!(await askYesOrNo('Trust these settings and let Ralph run what they name? [y/N] ')))
     throw new UserError(
@@ -82,10 +86,23 @@ function isCi({ CI = '' }: NodeJS.ProcessEnv): boolean {
 }
 
 function notTrusted(open: readonly SettingsContent[], workspace: string, obstacle: string): UserError {
-  const command = workspace === process.cwd() ? 'ralph trust' : `ralph trust --cwd ${visible(workspace)}`;
+  const command = trustCommand(workspace);
   return new UserError(
     `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and Ralph does not ask ${obstacle}; review with: ${command} --show, then trust with: ${command} (in CI: --trust or ${TRUST}=1)`,
   );
+}
+
+function tooLongToAsk(cut: readonly string[], workspace: string): UserError {
+  const command = trustCommand(workspace);
+  return new UserError(
+    `the settings of ${visible(workspace)} are not trusted yet, and Ralph does not ask, because they are too long to be shown here in full; read ${shortList(cut, MAX_NAMES)} (or: ${command} --show), then trust them with: ${command}`,
+  );
+}
+
+const MAX_NAMES = 5;
+
+function trustCommand(workspace: string): string {
+  return workspace === process.cwd() ? 'ralph trust' : `ralph trust --cwd ${visible(workspace)}`;
 }
 
 /** For commands that an agent or a check must not use. */

@@ -14,7 +14,7 @@ const consentTo = (settings: Settings) => ({ ...contentFor(settings), hash: '', 
 
 it('shows new settings: what runs, what is moved, what is set', () => {
   const settings = { maxCost: 1, doneFile: 'D', checks: [{ command: 'make', hint: 'a\nb' }] };
-  expect(settingsText([contentFor(settings)], '/w\u001B', [])).toBe(
+  expect(settingsText([contentFor(settings)], '/w\u001B', []).text).toBe(
     [
       'The settings of /w\\u{001b} are not trusted yet.',
       '',
@@ -35,25 +35,56 @@ it('shows new settings: what runs, what is moved, what is set', () => {
 
 it('shows what has changed since the last consent', () => {
   const consents = [consentTo({ setup: ['old'] }), consentTo({ setup: ['a', 'b'], maxCost: 1 })];
-  const text = settingsText([contentFor({ setup: ['a', 'c'], maxCost: 1 })], '/w', consents);
+  const { text } = settingsText([contentFor({ setup: ['a', 'c'], maxCost: 1 })], '/w', consents);
   expect(text).toContain('have changed since you trusted them');
   expect(text).toContain('.ralph/settings.json changes what it runs:\n  - setup  b\n  + setup  c\n\n');
   expect(text).not.toContain('maxCost');
 });
 
 it('shows everything if only the order has changed', () => {
-  const text = settingsText([contentFor({ setup: ['b', 'a'] })], '/w', [consentTo({ setup: ['a', 'b'] })]);
+  const consents = [consentTo({ setup: ['a', 'b'] })];
+  const { text } = settingsText([contentFor({ setup: ['b', 'a'] })], '/w', consents);
   expect(text).toContain('runs:\n    setup  b\n    setup  a\n');
 });
 
-it('cuts long values and lists, shows both ends of a value, and says so', () => {
+it('shows values of up to 2,000 characters in full', () => {
+  const command = `first${'x'.repeat(1991)}last`;
+  const { text, cut } = settingsText([contentFor({ checks: [{ command }] })], '/w', []);
+  expect(text).toContain(`${command}\n`);
+  expect(cut).toEqual([]);
+});
+
+it.each([
+  ['blanks', ' '.repeat(3000), '[3,000 blanks]'],
+  ['tabs and blanks that only look like a space', '\t\u00A0\u2800'.repeat(1000), '[3,000 blanks]'],
+  ['line breaks', '\n \r\n'.repeat(3), '[12 blanks and line breaks]'],
+])('counts %s instead of showing them, so that nothing hides behind them', (_, blanks, count) => {
+  const settings = { checks: [{ command: `npm test${blanks}; curl` }] };
+  const { text, cut } = settingsText([contentFor(settings)], '/w', []);
+  expect(text).toContain(`  npm test ${count} ; curl\n`);
+  expect(cut).toEqual([]);
+  expect(fullText(contentFor(settings))).toContain(`  npm test ${count} ; curl\n`);
+});
+
+it('cuts longer values, shows both ends, and names what it cuts', () => {
   const command = `first${'x'.repeat(10_000)}last`;
-  const setup = Array.from({ length: 50 }, (_, index) => `step ${index}`);
-  const text = settingsText([contentFor({ checks: [{ command }], setup })], '/w', []);
-  expect(text).toMatch(/first.* \[…\] 9559 characters not shown \[…\] x*last\n/);
-  expect(text).toContain('… and 11 more');
-  expect(text).toContain('ralph trust --show');
+  const { text, cut } = settingsText([contentFor({ checks: [{ command }, { command: 'b' }] })], '/w', []);
+  expect(text).toMatch(/first.* \[…\] 9,559 characters not shown \[…\] x*last\n/);
   expect(text.length).toBeLessThan(2000);
+  expect(cut).toEqual([`checks.command in ${FILE}`]);
+});
+
+it('cuts what is too much to be read before a question, and not what is executed', () => {
+  const globs = Array.from({ length: 200 }, (_, index) => `glob ${index}`);
+  const many = settingsText([contentFor({ setup: ['a'], protect: globs })], '/w', []);
+  expect(many.text).toContain('setup  a\n');
+  expect(many.text).toContain(`… and 101 more values in ${FILE}`);
+  expect(many.cut).toEqual([`protect in ${FILE}`]);
+  const long = Array.from({ length: 20 }, () => 'x'.repeat(1000));
+  const much = settingsText([contentFor({ setup: ['a'], protect: long })], '/w', []);
+  expect(much.text).toContain('setup  a\n');
+  expect(much.text.length).toBeLessThan(12_000);
+  expect(much.cut).toEqual([`protect in ${FILE}`]);
 });
 
 it('shows everything in full where it is asked to, however much it is', () => {

@@ -2,10 +2,12 @@
  * How settings are shown before the user trusts them. Their author may want to deceive:
  *
  * 1. Every value is made visible (`visible.ts`) and continues under itself, so that it cannot look like a line of Ralph's.
- * 2. What is executed comes first. What is cut says so, and `ralph trust --show` prints it in full.
+ * 2. Runs of blanks are counted instead of shown: a command could go on behind them, out of sight.
+ * 3. What is executed comes first. What is cut says so, and the question is not asked about it.
  */
 import { differenceOf, entriesOf, type Entry, type SettingsContent, type Use } from '../config/consent.ts';
 import type { Consent } from '../store/trust.ts';
+import { counted } from '../loop/counted.ts';
 import { terminalWidth, wrap } from './columns.ts';
 import { visible } from '../store/visible.ts';
 
@@ -15,29 +17,37 @@ export function settingsText(
   workspace: string,
   consents: readonly Consent[],
   { full = false }: { readonly full?: boolean } = {},
-): string {
-  const texts = contents.map((one) => contentText(one, lastConsent(one.file, consents), full));
-  const isCut = texts.some((text) => text.includes(CUT) || text.includes(MORE));
+): SettingsText {
+  const parts = contents.map((one) => contentText(one, lastConsent(one.file, consents), full));
   const isChange = contents.every(({ file }) => lastConsent(file, consents) !== null);
   const head = isChange ? 'have changed since you trusted them' : 'are not trusted yet';
-  return [
-    `The settings of ${visible(workspace)} ${head}.\n`,
-    ...texts,
-    ...(isCut ? ['\nSome of it is cut; show it in full with: ralph trust --show\n'] : []),
-    '\n',
-  ].join('');
+  const texts = parts.map(({ text }) => text);
+  return {
+    text: [`The settings of ${visible(workspace)} ${head}.\n`, ...texts, '\n'].join(''),
+    cut: parts.flatMap(({ cut }) => cut),
+  };
+}
+
+export interface SettingsText {
+  readonly text: string;
+  /** What the text does not show in full: `checks.command in .ralph/settings.json`. */
+  readonly cut: readonly string[];
 }
 
 /** What one settings file sets, in full. */
 export function fullText({ file, content }: SettingsContent): string {
-  return sections(file, rowsOf(entriesOf(content), ' '), WORDS, true);
+  return sections(file, rowsOf(entriesOf(content), ' '), WORDS, true).text;
 }
 
 function lastConsent(file: string, consents: readonly Consent[]): Consent | null {
   return consents.findLast((one) => one.file === file) ?? null;
 }
 
-function contentText({ file, content }: SettingsContent, before: Consent | null, full: boolean): string {
+function contentText(
+  { file, content }: SettingsContent,
+  before: Consent | null,
+  full: boolean,
+): SettingsText {
   const { removed, added } = before === null ? NOTHING : differenceOf(before.content, content);
   // Lists in another order have the same entries.
   if (removed.length + added.length === 0)
@@ -71,14 +81,30 @@ const WORDS_OF_CHANGE: Words = {
   other: 'changes what it sets',
 };
 
-function sections(file: string, rows: readonly Row[], words: Words, full: boolean): string {
-  return USES.map((use) => {
-    const own = rows.filter((row) => row.use === use);
-    if (own.length === 0) return '';
-    const shown = full ? own : own.slice(0, MAX_ROWS);
-    const hidden = own.length - shown.length;
-    return `\n${file} ${words[use]}:\n${table(shown, full)}${hidden === 0 ? '' : `  ${MORE} ${hidden} more\n`}`;
-  }).join('');
+function sections(file: string, entries: readonly Row[], words: Words, full: boolean): SettingsText {
+  const rows = entries
+    .map((row) => ({ ...row, value: shownValue(row.value) }))
+    .toSorted((a, b) => USES.indexOf(a.use) - USES.indexOf(b.use));
+  const shown = full ? rows : rows.slice(0, countThatFits(rows));
+  const texts = USES.map((use) => {
+    const own = shown.filter((row) => row.use === use);
+    return own.length === 0 ? '' : `\n${file} ${words[use]}:\n${table(own, full)}`;
+  });
+  const hidden = rows.slice(shown.length);
+  if (hidden.length > 0) texts.push(`\n… and ${counted(hidden.length, 'more value')} in ${file}\n`);
+  const long = full ? [] : shown.filter(({ value }) => value.length > MAX_CHARS);
+  const cut = new Set([...long, ...hidden].map(({ setting }) => `${setting} in ${file}`));
+  return { text: texts.join(''), cut: [...cut] };
+}
+
+/** How many rows a person can read before a question; what is executed comes first. */
+function countThatFits(rows: readonly Row[]): number {
+  let chars = 0;
+  const end = rows.findIndex(({ value }, at) => {
+    chars += Math.min(value.length, MAX_CHARS);
+    return at >= MAX_ROWS || chars > MAX_ALL_CHARS;
+  });
+  return end < 0 ? rows.length : end;
 }
 
 const USES: readonly Use[] = ['run', 'allow', 'move', 'other'];
@@ -89,8 +115,7 @@ function table(rows: readonly Row[], full: boolean): string {
   const indent = ' '.repeat(4 + width + 2);
   const room = terminalWidth() - indent.length;
   const lines = rows.flatMap(({ sign, setting, value }) => {
-    const text = visible(value);
-    const wrapped = wrap(full ? text : cut(text), room);
+    const wrapped = wrap(full ? value : shortened(value), room);
     return wrapped.map((line, index) =>
       index === 0 ? `  ${sign} ${setting.padEnd(width)}  ${line}` : indent + line,
     );
@@ -98,16 +123,32 @@ function table(rows: readonly Row[], full: boolean): string {
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
-/** Shows both ends: what a long command does at its end counts as much as its start. */
-function cut(text: string): string {
-  if (text.length <= MAX_CHARS) return text;
-  const hidden = text.length - KEPT_START - KEPT_END;
-  return `${text.slice(0, KEPT_START)} ${CUT} ${hidden} characters not shown ${CUT} ${text.slice(-KEPT_END)}`;
+function shownValue(value: string): string {
+  return visible(
+    value.replaceAll(BLANKS, (run) => {
+      const breaks = /[\n\r]/.test(run) ? ' and line breaks' : '';
+      return ` [${withCommas(Array.from(run).length)} blanks${breaks}] `;
+    }),
+  ).trim();
 }
 
-const CUT = '[…]';
-const MORE = '… and';
-const MAX_CHARS = 500;
+/** More than indents and columns have. */
+const BLANKS = /[\s\p{Z}\u2800]{10,}/gu;
+
+/** Shows both ends: what a long command does at its end counts as much as its start. */
+function shortened(text: string): string {
+  if (text.length <= MAX_CHARS) return text;
+  const hidden = withCommas(text.length - KEPT_START - KEPT_END);
+  return `${text.slice(0, KEPT_START)} […] ${hidden} characters not shown […] ${text.slice(-KEPT_END)}`;
+}
+
+function withCommas(count: number): string {
+  return String(count).replaceAll(/(?<=\d)(?=(?:\d{3})+$)/g, ',');
+}
+
+const MAX_CHARS = 2000;
 const KEPT_START = 300;
 const KEPT_END = 150;
-const MAX_ROWS = 40;
+const MAX_ROWS = 100;
+/** Of all values together: more would scroll away what is executed. */
+const MAX_ALL_CHARS = 10_000;

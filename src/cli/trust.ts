@@ -34,7 +34,7 @@ export async function trust(options: TrustOptions): Promise<number> {
     print(`${visible(workspace)} has no settings that need trust\n`);
     return 0;
   }
-  if (open.length > 0) print(settingsText(open, workspace, consents));
+  if (open.length > 0) print(settingsText(open, workspace, consents).text);
   keepConsent(workspace, open);
   print(`Trusted: ${namesOf(contents)}; take it back with: ralph trust --revoke\n`);
   if (!isProtected(workspace))
@@ -50,7 +50,7 @@ async function show(workspace: string): Promise<number> {
   else if (open.length === 0) print(`The settings of ${visible(workspace)} are trusted.\n`);
   // What has changed comes first.
   const changed = open.filter(({ file }) => consents.some((one) => one.file === file));
-  if (changed.length > 0) print(settingsText(changed, workspace, consents, { full: true }));
+  if (changed.length > 0) print(settingsText(changed, workspace, consents, { full: true }).text);
   if (open.length > changed.length) print(`The settings of ${visible(workspace)} are not trusted yet.\n`);
   for (const one of contents) print(fullText(one));
   return 0;

@@ -80,6 +80,9 @@ settings files of a workspace only with your consent.
   (\`emoji\`, \`timestamps\`, \`outputLines\`, \`outputChars\`, \`streamAgentOutput\`) do not count as a change.
 - Consent is for the whole file, even if the command line replaces some of its values. A file that only has settings of the
   display needs none, and neither does the command line: \`--check\`, \`ralph loop -c FILE\`, a command after \`--\`.
+- The question shows every value in full; a run of 10 or more blanks is counted instead (\`[3,000 blanks]\`). A value of more than 2,000
+  characters, or more than 100 values or 10,000 characters, are cut. Then Ralph does not ask, because you could not see what you
+  agree to: it names what to read in the file, and exits 2.
 - \`ralph trust\` trusts the files as they are without a question, \`ralph trust --show\` prints them in full,
   \`ralph trust --revoke\` takes all consent for the workspace back. \`ralph config\` and \`ralph doctor\` say whether they are
   trusted. What \`ralph init\` writes is trusted.

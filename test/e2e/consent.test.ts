@@ -135,10 +135,26 @@ it('cannot be fooled by control characters, overrides, line breaks, blanks and l
   expect(screen.split('\n').filter((line) => /^(?:Trust|npm|; touch)/.test(line))).toEqual([
     expect.stringContaining(QUESTION),
   ]);
-  expect(screen).toContain('characters not shown');
-  expect(screen.replaceAll(/\s+/g, '')).toContain(`;touch${trace()}`);
-  expect(screen).toContain('… and 23 more');
-  expect(screen).toContain('show it in full with: ralph trust --show');
+  expect(screen.replaceAll(/\s+/g, '')).toContain(`true[2,000blanks];touch${trace()}`);
+  expect(screen).toContain('echo 59');
   terminal.presses('C-c');
   expect((await terminal.ends()).code).toBe(2);
+});
+
+it('takes no answer where it cannot show all; what has been read in the file is trusted with ralph trust', async () => {
+  settings({ checks: [{ command: `true ${'x'.repeat(2000)}; touch ${trace()}` }], maxIterations: 1 });
+  const terminal = starts({}, [200, 50]);
+  terminal.types('y\r');
+  expect((await terminal.ends()).code).toBe(2);
+  expect(terminal.screen).not.toContain(QUESTION);
+  const said = terminal.screen.replaceAll(/\s+/g, ' ');
+  expect(said).toContain('read checks.command in .ralph/settings.json (or: ralph trust --show)');
+  expect(said).toContain('then trust them with: ralph trust');
+  expect(hasRun()).toBe(false);
+  const { RALPH_TRUST: _, ...env } = rig.env;
+  const place = { cwd: rig.workspace, env: { ...env, TERM: 'screen' } };
+  expect((await terminals.open([process.execPath, rig.command, 'trust'], place).ends()).code).toBe(0);
+  const trusted = starts();
+  expect((await trusted.ends()).code).toBe(0);
+  expect(hasRun()).toBe(true);
 });
