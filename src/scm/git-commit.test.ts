@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
@@ -156,5 +157,86 @@ describe('a commit with git', () => {
     at.write('b', '1');
     at.git('checkout', '--quiet', '--detach');
     expect(await commit()).toMatchObject({ error: containing('detached HEAD') });
+  });
+});
+
+describe.runIf(existsSync('/proc/self/fd'))('a git that is killed in the middle of a commit', () => {
+  /** Kills the git while it holds its locks, and makes the attempt a minute old and the locks half of that. */
+  const killsGit = (more = ''): void =>
+    hook(
+      'reference-transaction',
+      `[ "$1" = prepared ] || exit 0\n${more}\ntouch -d '60 seconds ago' '${join(folder, 'attempted')}'\ntouch -d '30 seconds ago' .git/HEAD.lock .git/refs/heads/main.lock\nkill -9 "$PPID"`,
+    );
+  const locks = (): readonly string[] =>
+    ['HEAD.lock', 'refs/heads/main.lock'].filter((name) => existsSync(at.path(`.git/${name}`)));
+
+  it('leaves locks that Ralph removes and reports, so that the next commit is made', async () => {
+    at.write('b', '1');
+    killsGit();
+    const removed = `removed ${at.path('.git/HEAD.lock')}, which the killed git left behind`;
+    expect(await commit()).toEqual({ error: containing(removed) });
+    expect(locks()).toEqual([]);
+    hook('reference-transaction', 'exit 0');
+    expect(await commit()).toMatchObject({ ending: 'done', commit: head() });
+  });
+
+  it('leaves locks that the next owner removes if its own was killed too', async () => {
+    at.write('b', '1');
+    killsGit();
+    await new Promise<void>((crash) => {
+      const dying: GitCommitOrder['run'] = async (args, env) => {
+        await run(args, env);
+        crash();
+        return new Promise(() => {});
+      };
+      void commit({ run: dying });
+    });
+    expect(locks()).toEqual(['HEAD.lock', 'refs/heads/main.lock']);
+    hook('reference-transaction', 'exit 0');
+    expect(await commit()).toMatchObject({ ending: 'done', commit: head() });
+    expect(subjects()).toEqual(['Add b', 'begin']);
+  });
+
+  it('leaves no lock on the index of the commit that keeps it from being made again', async () => {
+    at.write('b', '1');
+    hook('pre-commit', 'kill -9 "$PPID"');
+    expect(await commit()).toEqual({ error: containing('Command failed') });
+    hook('pre-commit', 'exit 0');
+    expect(await commit()).toMatchObject({ ending: 'done', commit: head() });
+  });
+
+  it.each([
+    ['another git works in the tree', 'git', ['cat-file', '--batch']],
+    ['a process has the lock open', '/bin/sh', ['-c', 'exec <.git/HEAD.lock; cat; echo; exec sleep 600']],
+  ])('leaves its locks alone while %s', async (_, program, args) => {
+    at.write('b', '1');
+    killsGit();
+    let other: ChildProcess | null = null;
+    const failing: GitCommitOrder['run'] = async (words, env) => {
+      const result = await run(words, env);
+      other = spawn(program, args, { cwd: at.work, env: at.env, stdio: ['pipe', 'pipe', 'inherit'] });
+      // Its answer says that it runs.
+      other.stdin?.write('HEAD\n');
+      await new Promise((heard) => other?.stdout?.once('data', heard));
+      return result === 'done' ? result : { error: `${JSON.stringify(result)}: Unable to create HEAD.lock` };
+    };
+    try {
+      const advice = `if no git works there, remove it with: rm ${at.path('.git/HEAD.lock')}`;
+      expect(await commit({ run: failing })).toEqual({ error: containing(advice) });
+      expect(locks()).toContain('HEAD.lock');
+    } finally {
+      (other as ChildProcess | null)?.kill('SIGKILL');
+    }
+  });
+
+  it('is not held responsible for a lock that was there before, which the error tells how to remove', async () => {
+    at.write('b', '1');
+    at.write('.git/HEAD.lock', '');
+    const answer = await commit();
+    const error = typeof answer === 'object' && 'error' in answer ? answer.error : '';
+    const advice = /if no git works there, remove it with: (.*)$/.exec(error)?.[1] ?? '';
+    expect(advice).toBe(`rm ${at.path('.git/HEAD.lock')}`);
+    execFileSync('/bin/sh', ['-c', advice]);
+    expect(await commit()).toMatchObject({ ending: 'done', commit: head() });
   });
 });

@@ -9,6 +9,7 @@
  *    failed. So the same search follows every failure.
  * 4. If no commit was made, the changes that were staged for it are taken out of the user's index. While another process
  *    holds the index this fails; then the next commit does it (`tidyIndex`).
+ * 5. A git that was killed leaves its locks behind; they are removed before the next attempt (`git/left-lock.ts`).
  */
 import { join } from 'node:path';
 import { changesSince } from '../git/changes.ts';
@@ -22,6 +23,7 @@ import {
 } from '../git/commit.ts';
 import { differences, type Difference } from '../git/differences.ts';
 import { GitError, utf8, type Repository } from '../git/git.ts';
+import { LeftLocks } from '../git/left-lock.ts';
 import { headCommit } from '../git/refs.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
@@ -53,6 +55,15 @@ export type GitCommitResult =
 
 /** Commits what the loop has changed, or finds the commit that an earlier attempt made. */
 export async function commitWithGit(order: GitCommitOrder): Promise<GitCommitResult> {
+  const locks = new LeftLocks(order.repository, order.folder);
+  await locks.begin();
+  const result = await attemptCommit(order);
+  return result === 'interrupted' || !('error' in result)
+    ? result
+    : { error: await locks.explain(result.error) };
+}
+
+async function attemptCommit(order: GitCommitOrder): Promise<GitCommitResult> {
   const { repository, folder } = order;
   try {
     const earlier = await findAttemptedCommit(repository, folder);
