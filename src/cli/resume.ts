@@ -1,12 +1,17 @@
 import { summaryOf } from '../views/loop-summary.ts';
 import { loopResult, type EndedLoop } from '../views/loop-result.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
+import { startUnstarted } from '../owner/start-unstarted.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
 import { requireWorktree } from '../worktree/worktree.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import { takePlace } from '../store/child-limits.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
-import type { LoopReading } from '../store/read-loop.ts';
+import { findFolder, isUnstarted, type LoopReading } from '../store/read-loop.ts';
+import { workspaceWith } from '../store/find-workspace.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { readAsked, type Asked } from '../store/unstarted.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { isInSession } from '../store/spec.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
@@ -17,8 +22,8 @@ import type { Policy, WordingPolicy } from '../loop/policy.ts';
 import { describeProblem, findProblems, mergePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
-import { findOwned, refuseEndedInSession, refuseUnreadable, sendTo } from './loops.ts';
-import { limitSettings, viewOf, viewSettings, type LimitOptions } from './options.ts';
+import { checkName, findOwned, refuseEndedInSession, refuseUnreadable, sendTo } from './loops.ts';
+import { limitSettings, viewOf, viewSettings, type LimitOptions, type ViewOptions } from './options.ts';
 import { textsOf } from './wording.ts';
 import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
@@ -32,6 +37,18 @@ export async function resumeLoop(
 ): Promise<number> {
   const report = reportFrom(options);
   const given = parseVariables('--env', options.env ?? []);
+  const ended = (done: EndedLoop): void => report?.write(loopResult(done));
+  const unstarted = findUnstarted(workspaceOf(options), name);
+  if (unstarted !== null) {
+    const { folder, asked } = unstarted;
+    const policy = changedPolicy(asked.policy, options, folder.workspace) ?? asked.policy;
+    await checkSpendLimits(policy.limits, asked.spec.agent);
+    const settings = mergeSettings((await readSettings(folder.workspace)).merged, viewSettings(options));
+    const view = viewBeside(report, viewOf(options, settings));
+    const loop = await startUnstarted(folder, asked, policy, given);
+    const isDetached = options.detach === true || asked.spec.place === 'background';
+    return goOn(loop, view, { isDetached, ended, wording: prescribed ?? policy.wording });
+  }
   const found = await findOwned(workspaceOf(options), name);
   refuseUnreadable(found);
   const { workspace } = found.folder;
@@ -77,8 +94,28 @@ export async function resumeLoop(
   });
   loop.resume(policy, options.now === true);
   const wording = prescribed ?? loop.state.policy.wording;
-  const ended = (done: EndedLoop): void => report?.write(loopResult(done));
-  const isChild = inside !== null;
+  return goOn(loop, view, { isDetached, ended, wording });
+}
+
+/** A loop of this name whose creator died. */
+function findUnstarted(
+  from: string,
+  name: string,
+): { readonly folder: LoopFolder; readonly asked: Asked } | null {
+  checkName(name);
+  const folder = findFolder(workspaceWith(from, name), name);
+  const asked = folder === null ? null : readAsked(folder);
+  return folder === null || asked === null || !isUnstarted(folder) ? null : { folder, asked };
+}
+
+/** Drives a loop that this process owns, or leaves it in the background. */
+async function goOn(
+  loop: OwnedLoop,
+  view: ViewOptions,
+  { isDetached, ended, wording }: GoingOn,
+): Promise<number> {
+  const { name } = loop.spec;
+  const isChild = parentRun() !== null;
   if (isDetached && !isChild) {
     const { leaveInBackground } = await import('./background.ts');
     return leaveInBackground(loop, view, textsOf(wording).resumed(name));
@@ -89,6 +126,12 @@ export async function resumeLoop(
   if (!isChild) return drive(loop, view, ended);
   const { followInBackground } = await import('./background.ts');
   return followInBackground(loop, view, { ended });
+}
+
+interface GoingOn {
+  readonly isDetached: boolean;
+  readonly ended: (done: EndedLoop) => void;
+  readonly wording: WordingPolicy;
 }
 
 /** Only its session continues a loop; a pause can be taken back from here. */

@@ -87,7 +87,9 @@ export class LeftLocks {
         { root: own, name: 'HEAD.lock' },
         { root: own, name: 'index.lock' },
         { root: common, name: 'packed-refs.lock' },
-        ...(head.code === 0 ? [{ root: common, name: `${utf8(head.stdout.toString('latin1').trim())}.lock` }] : []),
+        ...(head.code === 0
+          ? [{ root: common, name: `${utf8(head.stdout.toString('latin1').trim())}.lock` }]
+          : []),
       ];
       return places.map((lock) => ({
         root: lock.root,

@@ -1,7 +1,8 @@
 /**
  * Claims the name of a new loop: a generated one, or the requested one after archiving the earlier loop that has it.
  *
- * 1. The state of the new loop exists and is locked before its name is reserved (`store/registry.ts`).
+ * 1. The state of the new loop exists and is locked before its name is reserved (`store/registry.ts`), and says what was asked
+ *    for: whoever dies after that leaves a loop that can be started.
  * 2. An earlier loop of the name is archived only under its own lock, so that two processes cannot both replace it.
  * 3. What another loop has left on the desk belongs to no new loop: it is moved to `.ralph/archive`.
  */
@@ -42,6 +43,8 @@ export interface NameRequest {
   readonly worktreeAt?: AskedPlace | undefined;
   readonly fresh: boolean;
   readonly task?: TaskIds | undefined;
+  /** Notes in the state of the new loop what was asked for. */
+  readonly note: (folder: LoopFolder) => void;
 }
 
 export interface ClaimedName {
@@ -68,7 +71,7 @@ async function inventName(request: NameRequest, notes: string[]): Promise<Claime
     const name = `${stem}-${number}`;
     if (isTaken(new Desk(workspace, name).path) || registeredAs(workspace, name) !== null) continue;
     // oxlint-disable-next-line no-await-in-loop -- the name is free: the first try succeeds
-    const claimed = await tryName(newKey(name, request), notes);
+    const claimed = await tryName(newKey(name, request), request, notes);
     if (claimed !== null) return { ...claimed, earlierProgress: null };
   }
 }
@@ -79,10 +82,15 @@ function newKey(name: string, { workspace, task }: NameRequest): LoopKey {
 }
 
 /** Reserves a name and its desk; null if another loop has it by now. */
-async function tryName(key: LoopKey, notes: string[]): Promise<Omit<ClaimedName, 'earlierProgress'> | null> {
+async function tryName(
+  key: LoopKey,
+  { note }: NameRequest,
+  notes: string[],
+): Promise<Omit<ClaimedName, 'earlierProgress'> | null> {
   const folder = new LoopFolder(key);
   const lock = await lockNewState(folder);
-  if (!reserve(key)) {
+  if (!isReserved(folder, note)) {
+    forget(key.id);
     lock();
     rmSync(folder.path, { recursive: true, force: true });
     return null;
@@ -95,6 +103,7 @@ async function tryName(key: LoopKey, notes: string[]): Promise<Omit<ClaimedName,
   const discard = (): void => {
     if (desk !== null) removeDesk(folder.desk);
     unreserve(key);
+    forget(key.id);
     rmSync(folder.path, { recursive: true, force: true });
     release();
   };
@@ -104,6 +113,15 @@ async function tryName(key: LoopKey, notes: string[]): Promise<Omit<ClaimedName,
   } catch (error) {
     discard();
     throw asUserError(error, folder.desk.path);
+  }
+}
+
+function isReserved(folder: LoopFolder, note: NameRequest['note']): boolean {
+  try {
+    note(folder);
+    return reserve(folder);
+  } catch (error) {
+    throw unwritable(error, folder.path);
   }
 }
 
@@ -140,7 +158,7 @@ async function takeName(request: NameRequest, name: string, notes: string[]): Pr
       continue;
     }
     // oxlint-disable-next-line no-await-in-loop -- as above
-    const claimed = await tryName(newKey(name, request), notes);
+    const claimed = await tryName(newKey(name, request), request, notes);
     if (claimed !== null) return { ...claimed, earlierProgress };
   }
 }

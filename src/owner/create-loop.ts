@@ -33,6 +33,8 @@ import {
   type Spec,
   type Worktree,
 } from '../store/spec.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { forgetAsked, noteAsked } from '../store/unstarted.ts';
 import { makeWorktree, placeFor, refuseWorktree, type AskedPlace } from '../worktree/place.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
@@ -107,7 +109,8 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   ];
   await forgetDeadCreations();
   prepareWorkspace(workspace);
-  const [claimed] = await Promise.all([claimName(request, notes), findRepository(request)]);
+  const note = (folder: LoopFolder): void => noteRequest({ ...request, family }, folder);
+  const [claimed] = await Promise.all([claimName({ ...request, note }, notes), findRepository(request)]);
   const undo: (() => void | Promise<void>)[] = [claimed.discard];
   try {
     return await writeLoop({ ...request, family }, claimed, notes, undo);
@@ -217,7 +220,18 @@ async function writeLoop(
   // Without a record of the start there is no point in trying after every iteration.
   const hasRecord = recorded === null || recorded.isRecorded;
   loop.create(hasRecord ? policy : { ...policy, checkpoint: false }, recorded?.start ?? null);
+  forgetAsked(folder);
   return loop;
+}
+
+/** What the process asks for, so that the loop can be started if this process dies. A function or a session dies with its program. */
+function noteRequest(request: PlacedRequest, folder: LoopFolder): void {
+  const { policy, env, perform, place, worktree, worktreeAt = {}, paidBy = null } = request;
+  if (perform !== undefined || place === 'session') return;
+  const spec = specOf(request, { id: folder.id, name: folder.name, worktree: null });
+  keepEnvironment(spec, env);
+  const tree = worktree === true ? { worktree: worktreeAt } : {};
+  noteAsked(folder, { spec, policy, paidBy, ...tree }, env);
 }
 
 async function makeTree(

@@ -17,6 +17,7 @@ import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { shortList } from './short-list.ts';
+import { readAsked } from './unstarted.ts';
 
 /** A loop as its files describe it to a process that does not own it. */
 export interface LoopReading extends Knowledge {
@@ -37,6 +38,10 @@ export function readLoop(workspace: string, name: string): LoopReading {
   const folder = requireFolder(workspace, name);
   const loop = readLoopAt(folder);
   if (loop !== null) return loop;
+  if (isUnstarted(folder))
+    throw new UserError(
+      `loop ${name} has not started: the process that was creating it died; start it with: ralph resume ${name}`,
+    );
   // The remains of a loop can still be removed.
   if (!existsSync(join(folder.path, 'runs')) && !existsSync(folder.journal))
     throw unknownLoop(workspace, name);
@@ -44,6 +49,11 @@ export function readLoop(workspace: string, name: string): LoopReading {
   const trouble = `${folder.path} contains only the remains of a loop; remove it with: ${remedy}`;
   const spec = { ...UNREADABLE_SPEC, id: folder.id, name, workspace };
   return { folder, spec, ...NOTHING_KNOWN, owner: liveOwner(folder), trouble, remedy };
+}
+
+/** Whether the process that was creating a loop died before the loop's first event. */
+export function isUnstarted(folder: LoopFolder): boolean {
+  return readAsked(folder) !== null && liveOwner(folder) === null && readLoopAt(folder) === null;
 }
 
 /** Reads a loop by the folder of its state; throws if there is none. */

@@ -77,7 +77,7 @@ const prompt = anyOf('a text or the path of a file', [
   fields({ file: absolutePath }),
 ]);
 
-const parent = fields({
+export const parentRun: Rule = fields({
   run: shortText(1000),
   folder: absolutePath,
   depth: optional(whole(1)),
@@ -98,7 +98,7 @@ export const SPEC: Rule = fields({
   tags: optional(list(shortText(1000))),
   worktree: optional(worktree),
   window: optional(window),
-  parent: nullable(parent),
+  parent: nullable(parentRun),
   family: optional(fields({ root: loopId, payer: loopId } satisfies Record<keyof FamilyPlace, Rule>)),
 } satisfies Record<keyof Spec, Rule>);
 

@@ -21,6 +21,8 @@ export class LoopFolder {
   readonly desk: Desk;
   readonly spec: string;
   readonly journal: string;
+  /** Exists until the first event. */
+  readonly asked: string;
   readonly lock: string;
   readonly snapshot: string;
   /** What the owner of a loop that is done has noted about its end. */
@@ -52,6 +54,7 @@ export class LoopFolder {
     this.desk = new Desk(workspace, name, task === undefined ? null : id);
     this.spec = join(path, 'spec.json');
     this.journal = join(path, 'journal.jsonl');
+    this.asked = join(path, 'asked.json');
     this.lock = join(path, 'lock');
     this.snapshot = join(path, 'snapshot.json');
     this.ended = join(path, 'ended');

@@ -1,8 +1,8 @@
 /** What is shown of the output of agents and checks: no secrets, no commands for the runner of a CI job. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openLoadedStage, openStage, waitFor } from './stage.ts';
+import { openLoadedStage } from './stage.ts';
 
 const SECRET = 'my-very-secret-value';
 const task = ['-p', 'x', '-m', '1'];
@@ -190,35 +190,5 @@ describe('in a GitHub workflow', () => {
     delete stage.env['GITHUB_ACTIONS'];
     expect((await stage.ralph('logs', 'it').ended).stdout).toContain('\n::add-mask::a\n');
     expect(existsSync(stage.path('hostile'))).toBe(true);
-  });
-});
-
-describe('a loop that was killed while it was created', () => {
-  it('leaves no environment and no records behind once another loop is created', async () => {
-    const stage = openStage();
-    stage.env['DEPLOY_TOKEN'] = SECRET;
-    // Git writes the records of a shared repository; Ralph writes those of others.
-    stage.git('config', 'core.sharedRepository', 'group');
-    const git = stage.installs('git');
-    const real = stage.shell(`PATH="${process.env['PATH'] ?? ''}" command -v git`);
-    const path = (await real.ended).stdout.trim();
-    const waits = `"${path}" "$@"; : >"$FAKE_PLAN/recorded"; ${waitFor()}`;
-    writeFileSync(
-      git,
-      `#!/bin/sh\ncase "$*" in *update-ref*) [ -e "$FAKE_PLAN/recorded" ] || { ${waits}; exit; };; esac\nexec "${path}" "$@"\n`,
-    );
-    const kept = (): readonly string[] =>
-      readdirSync(join(stage.env['XDG_STATE_HOME'] ?? '', 'ralph', 'kept'));
-    const records = (): string => stage.git('for-each-ref', 'refs/ralph/dead*/*');
-    const dying = stage.ralph('run', '--name', 'dead', ...task, '--', stage.agent);
-    await stage.waitForFile(join(stage.plan, 'recorded'));
-    dying.signal('SIGKILL');
-    await dying.ended;
-    stage.release();
-    expect(kept()).toHaveLength(1);
-    expect(records()).not.toBe('');
-    await stage.run(...task);
-    expect(kept()).toEqual([]);
-    expect(records()).toBe('');
   });
 });

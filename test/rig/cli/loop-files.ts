@@ -36,6 +36,7 @@ export class LoopFiles {
 const OF_STATE: ReadonlySet<string> = new Set([
   'journal.jsonl',
   'spec.json',
+  'asked.json',
   'snapshot.json',
   'ended',
   'lock',
