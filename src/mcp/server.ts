@@ -4,14 +4,17 @@
  * 1. stdout carries the protocol and nothing else.
  * 2. An error that the user can fix is an answer with `isError`: the model reads it and can act on it. Arguments that do not fit
  *    the schema of a tool are one too; a tool that does not exist is an error of the protocol.
- * 3. The end of stdin ends the server and every call that still runs. A call keeps nothing of its own beyond that.
+ * 3. A line of more than 8 MB is an error of the protocol, and does not end the connection.
+ * 4. The end of stdin ends the server and every call that still runs. A call keeps nothing of its own beyond that.
  */
 import { once } from 'node:events';
 import { McpServer, type CallToolResult } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { sizeText } from '../loop/counted.ts';
 import { isRecord } from '../loop/shape.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
+import { BoundedLines, MAX_LINE_BYTES } from './bounded-lines.ts';
 import { MAX_CHARS, shownData, shownText } from './text.ts';
 import { HINTS, type Answer, type Tool, type ToolCall } from './tool.ts';
 
@@ -38,16 +41,37 @@ export async function serve(served: Served, stop: AbortSignal): Promise<void> {
 /** Tells when the client is gone, also before its first message. */
 class Wire extends StdioServerTransport {
   readonly #gone = new AbortController();
+  readonly #lines: BoundedLines;
+
+  constructor() {
+    const lines = new BoundedLines((id) => void this.#refuse(id));
+    super(lines);
+    this.#lines = lines;
+    process.stdin.on('error', (error) => lines.destroy(error));
+    process.stdin.pipe(lines);
+  }
 
   get closed(): Promise<unknown> {
     return this.#gone.signal.aborted ? Promise.resolve() : once(this.#gone.signal, 'abort');
   }
 
   override async close(): Promise<void> {
+    // An open stdin would keep the process alive.
+    process.stdin.unpipe(this.#lines).pause();
     await super.close();
     this.#gone.abort();
   }
+
+  /** Answers a line that is too long to be read. */
+  #refuse(id: string | number | null): Promise<void> {
+    const message = `the line is longer than ${sizeText(MAX_LINE_BYTES)}; send less at once`;
+    const error = { code: INVALID_REQUEST, message };
+    return this.send({ jsonrpc: '2.0', ...(id === null ? {} : { id }), error });
+  }
 }
+
+/** Of JSON-RPC. */
+const INVALID_REQUEST = -32_600;
 
 function serverOf({ version, instructions, tools }: Served, calls: Set<Promise<unknown>>): McpServer {
   const server = new McpServer(

@@ -215,7 +215,8 @@ describe.runIf(existsSync('/proc/self/fd'))('a git that is killed in the middle 
     const failing: GitCommitOrder['run'] = async (words, env) => {
       const result = await run(words, env);
       other = spawn(program, args, { cwd: at.work, env: at.env, stdio: ['pipe', 'pipe', 'inherit'] });
-      // Its answer says that it runs.
+      // Its answer says that it runs. One of them does not listen.
+      other.stdin?.on('error', () => {});
       other.stdin?.write('HEAD\n');
       await new Promise((heard) => other?.stdout?.once('data', heard));
       return result === 'done' ? result : { error: `${JSON.stringify(result)}: Unable to create HEAD.lock` };

@@ -1,5 +1,5 @@
 /** `ralph mcp` with the official client: what a person's assistant can see and change. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { connectMcp, type McpRig } from '../rig/mcp-client.ts';
@@ -63,7 +63,7 @@ describe('an assistant outside of a run', () => {
     expect(JSON.parse(status.text)).toEqual(status.data);
     expect(await mcp.says('loop_story', { name: 'it' })).toMatch(/check.*passed/);
     const logs = await mcp.says('loop_logs', { name: 'it' });
-    expect(logs).toContain('one red \\u{0007}bell <redacted>\n');
+    expect(logs).toContain('one red bell <redacted>\n');
     expect(logs).not.toContain('zebra');
   });
 
@@ -99,6 +99,33 @@ describe('an assistant outside of a run', () => {
     // stdout carries the protocol and nothing else.
     for (const line of odd.stdout.split('\n').filter(Boolean))
       expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
+  });
+
+  it('answers a line of 50 MB with an error, goes on, and needs no memory for it', SLOW, async () => {
+    const stage = openStage();
+    const peak = join(stage.plan, 'peak');
+    const measure = new URL('../fixtures/tells-peak-memory.mjs', import.meta.url).pathname;
+    const long = (start: string, end: string): string =>
+      `printf '%s' '${start}'; head -c 52428800 /dev/zero | tr '\\0' x; printf '%s\\n' '${end}'`;
+    const lines = [
+      long('{"method":"tools/call","params":{"text":"', '"},"jsonrpc":"2.0","id":7}'),
+      long('{"jsonrpc":"2.0","id":"a b","method":"tools/call","params":{"text":"', '"}}'),
+      long('', ''),
+      `printf '%s\\n' '{"jsonrpc":"2.0","id":9,"method":"ping"}'`,
+    ];
+    const command = `node --import "${measure}" "${stage.main}" mcp`;
+    const served = await stage.shell(`{ ${lines.join('; ')}; } | ${command}`, { RALPH_E2E_PEAK: peak }).ended;
+    expect(served).toMatchObject({ code: 0, stderr: '' });
+    const answers = served.stdout.split('\n').filter(Boolean);
+    const message = 'the line is longer than 8 MB; send less at once';
+    const error = { code: -32_600, message };
+    expect(answers.map((line): unknown => JSON.parse(line))).toMatchObject([
+      { id: 7, error },
+      { id: 'a b', error },
+      { error },
+      { id: 9 },
+    ]);
+    expect(Number(readFileSync(peak, 'utf8')) / 1024).toBeLessThan(200);
   });
 
   it(
