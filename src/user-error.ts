@@ -25,9 +25,15 @@ export function reasonOf(error: unknown): string {
  * given replaces the one in the error.
  */
 export function systemErrorText(error: Error, path: string | null): string {
-  const named = 'path' in error && typeof error.path === 'string' ? error.path : '';
+  const named = pathOf(error) ?? 'a file';
   const isStart = 'syscall' in error && String(error.syscall).startsWith('spawn');
   return `cannot ${isStart ? `start ${named}` : `write ${path ?? named}`}: ${reasonOf(error)}`;
+}
+
+/** Where an operation failed, if the error says so: a copy fails at its destination. */
+export function pathOf(error: Error): string | null {
+  if ('dest' in error && typeof error.dest === 'string') return error.dest;
+  return 'path' in error && typeof error.path === 'string' ? error.path : null;
 }
 
 /** 3 if the machine lacks something (space, file descriptors, memory), 2 if the user can name another place. */

@@ -1,6 +1,6 @@
 import { startersEnvironment } from '../store/run-environment.ts';
 import { hideSecrets } from '../store/secrets.ts';
-import { exitCodeFor, reasonOf, systemErrorText, UserError } from '../user-error.ts';
+import { exitCodeFor, pathOf, reasonOf, systemErrorText, UserError } from '../user-error.ts';
 import { warn } from './print.ts';
 
 /** Prints an error that the user can fix, and returns the exit code; throws any other error, which is a bug. */
@@ -23,9 +23,11 @@ export function explanationOf(error: unknown): { readonly message: string; reado
     typeof error.code === 'string' &&
     error.code.startsWith('E')
   ) {
-    const path = 'path' in error && typeof error.path === 'string' ? `${error.path}: ` : '';
+    const path = pathOf(error);
     const isStart = 'syscall' in error && String(error.syscall).startsWith('spawn');
-    const message = isStart ? systemErrorText(error, null) : `${path}${reasonOf(error)}`;
+    const message = isStart
+      ? systemErrorText(error, null)
+      : `${path === null ? '' : `${path}: `}${reasonOf(error)}`;
     return { message, exitCode: exitCodeFor(error) };
   }
   throw error;

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { givenFile } from '../owner/prompt-source.ts';
+import { givenFile, promptFromStdin } from '../owner/prompt-source.ts';
 import { NO_PROMPT } from '../owner/task-file.ts';
 import { UserError } from '../user-error.ts';
 import { begin, type Work } from './begin.ts';
@@ -33,7 +32,7 @@ function promptOf(task: string | null, options: RunOptions): GivenPrompt {
     if (options.name !== undefined || options.preset !== undefined) return { prompt: null };
     throw new UserError(NO_PROMPT);
   }
-  if (file === '-') return { prompt: { text: readFileSync(0, 'utf8') }, promptFrom: 'stdin' };
+  if (file === '-') return { prompt: promptFromStdin(), promptFrom: 'stdin' };
   return { prompt: givenFile('prompt file', file, resolve(file)), promptFrom: file };
 }
 

@@ -153,6 +153,16 @@ export function isTaken(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
+/** Calls `write`, which writes to a path by its descriptor: then an error of the system does not say where. */
+export function naming<T>(path: string, write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    if (codeOf(error) !== undefined && error instanceof Error) Object.assign(error, { path });
+    throw error;
+  }
+}
+
 /** The code of an error of the file system. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;

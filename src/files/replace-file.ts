@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fchmodSync, fsyncSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { codeOf, openRegular } from './files.ts';
+import { codeOf, naming, openRegular } from './files.ts';
 
 /** Writes a temporary file and renames it: a reader sees either the old file or the new one, never a part. */
 export function replaceFile(path: string, content: string, options: ReplaceOptions = {}): void {
@@ -35,7 +35,7 @@ function writeBeside(
     try {
       // The umask may have taken more away than the caller wants.
       if (options.mode !== undefined) fchmodSync(descriptor, options.mode);
-      writeFileSync(descriptor, content);
+      naming(path, () => writeFileSync(descriptor, content));
       if (options.flush === true) fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);

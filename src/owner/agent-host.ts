@@ -77,7 +77,7 @@ export function agentHost(
   // The agent's own folder of a run; the desk may have been removed.
   const makeRunFolder = (run: string): void => onDesk(folder.desk, folder.desk.run(run), () => {});
   const start: Host['start'] = (planned) =>
-    explained(async () => {
+    explained(folder.path, async () => {
       makeRunFolder(planned.run);
       return current().start(planned);
     });

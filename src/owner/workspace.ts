@@ -49,7 +49,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   /** Runs something that may change files. */
   const changing = <T>(work: () => Promise<T>): Promise<T> => {
     tree.forget();
-    return explained(work);
+    return explained(folder.path, work);
   };
   return {
     async look(effect, interrupt) {
@@ -62,9 +62,9 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
       const recorded = isDone ? recordedChildren(folder, loop.policy()) : null;
       if (recorded !== null) await closeDeadRuns(folder.desk, recorded);
       const childrenProblem = recorded?.problem ?? null;
-      const plan = await explained(() => lookAtPlan(loop, effect));
+      const plan = await explained(folder.path, () => lookAtPlan(loop, effect));
       const seen = wantsFingerprint
-        ? await explained(() => tree.fingerprint(effect.iteration, interrupt))
+        ? await explained(folder.path, () => tree.fingerprint(effect.iteration, interrupt))
         : null;
       if (interrupt.aborted) return null;
       return {
@@ -104,8 +104,8 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     changedAfter: async (moment) => changedAfter(treeOf(spec), moment),
     fullDisk: (run) => fullDisk(folder.run(run), treeOf(spec)),
     check: (effect, graceMs, interrupt) => changing(() => check(loop, effect, graceMs, interrupt, checkLogs)),
-    changes: (...effect) => explained(() => (scm ??= loopScm(loop, tree)).changes(...effect)),
-    commit: (...effect) => explained(() => (scm ??= loopScm(loop, tree)).commit(...effect)),
+    changes: (...effect) => explained(folder.path, () => (scm ??= loopScm(loop, tree)).changes(...effect)),
+    commit: (...effect) => explained(folder.path, () => (scm ??= loopScm(loop, tree)).commit(...effect)),
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt, tree.take()),
     familyCount: (state) => newCount(state, ledgerAccess(spec).settle(state)),

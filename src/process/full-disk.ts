@@ -1,7 +1,7 @@
 /** Whether a disk is full: then a program that failed says nothing about its work. */
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf } from '../files/files.ts';
+import { codeOf, naming } from '../files/files.ts';
 
 /**
  * Throws the error of the file system if there is no space left: in a folder of Ralph's own, where it tries to write, or in
@@ -31,7 +31,7 @@ function noSpace(path: string): Error {
 function refuseFailedWrite(folder: string): void {
   const file = join(folder, `space-${process.pid}`);
   try {
-    writeFileSync(file, PROBE);
+    naming(folder, () => writeFileSync(file, PROBE));
   } catch (error) {
     if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT') throw error;
   } finally {

@@ -22,7 +22,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { openRegular, PRIVATE_FOLDER } from '../files/files.ts';
+import { naming, openRegular, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { NAMESPACE_FILE, type Wrapper } from './sandboxed.ts';
 import { exitStatus, shimPid } from './shim-files.ts';
@@ -240,7 +240,7 @@ function appendFile(to: string, from: string, maxBytes: number): void {
       const count = readSync(source, buffer, 0, Math.min(buffer.length, maxBytes - at), at);
       if (count === 0) break;
       // On a disk that is almost full, a part of it may fit.
-      at += writeSync(target, buffer, 0, count);
+      at += naming(to, () => writeSync(target, buffer, 0, count));
     }
   } finally {
     closeSync(source);
@@ -249,5 +249,5 @@ function appendFile(to: string, from: string, maxBytes: number): void {
 }
 
 function appendText(to: string, text: string): void {
-  writeFileSync(to, text, { flag: 'a' });
+  naming(to, () => writeFileSync(to, text, { flag: 'a' }));
 }

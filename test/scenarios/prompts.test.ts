@@ -17,7 +17,6 @@ describe('a prompt without text', () => {
     ['an empty file', ['run', '-f', 'empty.md'], `${EMPTY}: empty.md has no text; `],
     ['a blank file', ['run', '-f', 'blank.md'], `${EMPTY}: blank.md has no text; `],
     ['empty stdin', ['run', '-f', '-'], `${EMPTY}: stdin has no text; `],
-    ['/dev/null', ['run', '-f', '/dev/null'], `${EMPTY}: /dev/null has no text; `],
     ['a blank --prompt of ralph-cli', ['run', '-p', ' ', '--preset', 'ralph-cli'], `${EMPTY}; `],
     ['an empty spec', ['loop', '--check', 'true', '--spec', 'empty.md'], `${EMPTY}: empty.md has no text; `],
     [
@@ -33,6 +32,44 @@ describe('a prompt without text', () => {
     expect(stderr).toContain(`ralph: error: ${message}`);
     expect({ code, calls: stage.calls }).toEqual({ code: 2, calls: 0 });
     expect(existsSync(stage.path('.ralph/loops'))).toBe(false);
+  });
+
+  it.each([
+    [
+      'a device',
+      ['run', '-f', '/dev/zero'],
+      'cannot access prompt file: /dev/zero: it is a device; name a regular file',
+    ],
+    [
+      'a terminal',
+      ['run', '-f', '/dev/tty'],
+      'cannot access prompt file: /dev/tty: it is a device; name a regular file',
+    ],
+    [
+      'a device as a spec',
+      ['loop', 'x', '--check', 'true', '--spec', '/dev/null'],
+      'cannot access spec file: /dev/null: it is a device',
+    ],
+    [
+      'a long file',
+      ['run', '-f', 'long.md'],
+      'cannot access prompt file: long.md: it is too long for a prompt (maximum 10 MB)',
+    ],
+  ])('is refused without an end: %s', async (_, args, message) => {
+    const stage = openLoadedStage();
+    stage.write('long.md', 'x'.repeat(10 * 2 ** 20 + 1));
+    const { code, stderr } = await stage.ralph(...args, '--', stage.agent).ended;
+    expect(stderr).toContain(`ralph: error: ${message}`);
+    expect({ code, calls: stage.calls, loops: stage.loops }).toEqual({ code: 2, calls: 0, loops: [] });
+  });
+
+  it('is refused from a pipe that never ends', async () => {
+    const stage = openStage();
+    const refused = 'ralph: error: cannot read the prompt: stdin is too long for a prompt (maximum 10 MB)\n';
+    const piped = await stage.shell('yes | $RALPH run -f - -- true').ended;
+    expect(piped).toMatchObject({ code: 2, stderr: refused });
+    const device = await stage.shell('$RALPH run -f - -- true </dev/zero').ended;
+    expect(device).toMatchObject({ code: 2, stderr: refused });
   });
 
   it.each([
