@@ -13,7 +13,7 @@ import { TRUST } from '../store/run-environment.ts';
 import { prepareState } from '../store/state-place.ts';
 import { shortList } from '../store/short-list.ts';
 import { recordConsent } from '../store/trust.ts';
-import { isTrustedByEnvironment, trustOf, type Trust } from '../store/trust-of.ts';
+import { isTrustedByEnvironment, trustCommand, trustOf, type Trust } from '../store/trust-of.ts';
 import { UserError } from '../user-error.ts';
 import { print } from './print.ts';
 import { settingsText } from './trust-text.ts';
@@ -100,10 +100,6 @@ function tooLongToAsk(cut: readonly string[], workspace: string): UserError {
 }
 
 const MAX_NAMES = 5;
-
-function trustCommand(workspace: string): string {
-  return workspace === process.cwd() ? 'ralph trust' : `ralph trust --cwd ${visible(workspace)}`;
-}
 
 /** For commands that an agent or a check must not use. */
 function notFromInside(open: readonly SettingsContent[], workspace: string): UserError {

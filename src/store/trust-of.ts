@@ -1,11 +1,13 @@
 /** Which settings files of a workspace the user trusts. */
 import { contentsOf, type SettingsContent } from '../config/consent.ts';
 import type { SettingsFiles } from '../config/read.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { parentRun } from './enclosing-runs.ts';
 import { folderAt } from './read-loop.ts';
 import { TRUST } from './run-environment.ts';
 import type { ParentRun } from './spec.ts';
 import { consentsFor, hasConsent, isProtected, type Consent } from './trust.ts';
+import { visible } from './visible.ts';
 
 /** Which settings files need consent, and what the user has consented to before. */
 export function trustOf(files: SettingsFiles, workspace: string, parent?: Pick<ParentRun, 'folder'>): Trust {
@@ -34,6 +36,11 @@ export interface Trust {
 function consentsOfLoop(folder: string): readonly Consent[] {
   const loop = folderAt(folder);
   return loop === null ? [] : consentsFor(loop.workspace);
+}
+
+/** The command with which a person trusts the settings of a workspace from here. */
+export function trustCommand(workspace: string): string {
+  return workspace === process.cwd() ? 'ralph trust' : `ralph trust --cwd ${shellQuote(visible(workspace))}`;
 }
 
 export function isTrustedByEnvironment(env: NodeJS.ProcessEnv): boolean {

@@ -132,7 +132,7 @@ export async function requireWorktree(spec: Spec, env: Environment): Promise<voi
     throw new UserError(
       owner === null || owner.id === spec.id
         ? `${path}, the worktree of "${name}", is no longer a worktree of ${spec.workspace}; if one of them was moved, run: git worktree repair ${quotedPath}`
-        : `${path} is now the worktree of another loop, "${owner.name}", so "${name}" cannot be resumed; start over with: ralph run --fresh`,
+        : `${path} is now the worktree of another loop, "${owner.name}", so "${name}" cannot be resumed; start over with: ralph run --name ${name} --fresh …`,
     );
   }
   throw new UserError(
