@@ -6,7 +6,10 @@ export function runOptions(command: Command, json?: string): Command {
   command
     .optionsGroup('Task:')
     .option('-p, --prompt <text>', 'task for the agent (the same as TASK)')
-    .option('-f, --prompt-file <file>', 'file with the task, read again in every iteration (- = stdin)');
+    .option(
+      '-f, --prompt-file <file>',
+      'file with the task, at most 10 MB, read again in every iteration (- = stdin)',
+    );
   taskOptions(command).option(
     '--preset <name>',
     'default, conductor, ralph-cli, architect, swarm or promise (sets other defaults, see docs/presets.md)',

@@ -66,16 +66,24 @@ export class LeftLocks {
   async #isLeft(lock: Lock, found: Stats): Promise<boolean> {
     if (!KNOWS_OPEN_FILES || found.uid !== process.getuid?.()) return false;
     const { interrupt } = this.#repository;
+    const pause = (ms: number): Promise<void> =>
+      sleep(ms, undefined, interrupt === undefined ? {} : { signal: interrupt });
     try {
       const wait = found.mtimeMs + UNCHANGED_MS - Date.now();
-      if (wait > 0) await sleep(wait, undefined, interrupt === undefined ? {} : { signal: interrupt });
+      if (wait > 0) await pause(wait);
+      const top = realPath(utf8(await topOf(this.#repository)));
+      // A short git, such as one of another loop, is waited for.
+      for (let tries = 0; worksIn(top, 'git'); tries++) {
+        if (tries === MAX_TRIES) return false;
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        await pause(TRY_AFTER_MS);
+      }
     } catch {
       return false;
     }
     const now = lockAt(lock);
     const isSame = now !== null && now.ino === found.ino && now.mtimeMs === found.mtimeMs;
-    const top = realPath(utf8(await topOf(this.#repository)));
-    return isSame && !isOpen(found) && !worksIn(top, 'git');
+    return isSame && !isOpen(found);
   }
 
   async #locks(): Promise<readonly Found[]> {
@@ -105,6 +113,9 @@ export class LeftLocks {
 }
 
 const UNCHANGED_MS = 5000;
+const TRY_AFTER_MS = 100;
+/** Two seconds in total. */
+const MAX_TRIES = 20;
 
 interface Lock {
   readonly root: string;
