@@ -338,10 +338,10 @@ export const LOOPS: readonly Advice[] = [
     situation: 'there is no loop of this name here',
     from: [
       'store/read-loop.ts: ralph ls --all',
-      'cli/list.ts: ralph ls --all',
-      'cli/list.ts: ralph demo',
-      'cli/list.ts: ralph run',
-      'cli/list.ts: ralph run #2',
+      'cli/ls.ts: ralph ls --all',
+      'cli/ls.ts: ralph demo',
+      'cli/ls.ts: ralph run',
+      'cli/ls.ts: ralph run #2',
       'commands/move.ts: ralph ls --all',
     ],
     async follow(stage) {

@@ -317,8 +317,8 @@ export const PLACES: readonly Advice[] = [
   {
     situation: 'a workspace was moved or removed',
     from: [
-      'cli/list.ts: ralph move OLD_FOLDER',
-      'cli/list.ts: ralph rm --gone',
+      'cli/ls.ts: ralph move OLD_FOLDER',
+      'cli/ls.ts: ralph rm --gone',
       'store/strangers.ts: ralph move …',
     ],
     async follow(stage) {
