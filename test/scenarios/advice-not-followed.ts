@@ -89,7 +89,7 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
     'owner/loop-bus.ts: ralph bus read',
     'owner/loop-bus.ts: ralph bus read #2',
   ],
-  // test/scenarios/hook-install.test.ts, service.test.ts, demo.test.ts, disk-full.test.ts and test/e2e/frozen-daemon.test.ts.
+  // test/scenarios/hook-install.test.ts, service.test.ts, demo.test.ts, disk-full.test.ts, families.test.ts and test/e2e/frozen-daemon.test.ts.
   'followed by the tests of its subject': [
     'cli/demo.ts: ralph run "Fix the typo in greeting.txt" --check \'…\'',
     'cli/drive.ts: ralph resume …',
@@ -99,6 +99,7 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
     'cli/service.ts: ralph service install #2',
     'service/service.ts: ralph service install',
     'daemon/stop-daemon.ts: ralph daemon stop --now',
+    'store/end-record.ts: ralph resume … --detach … …',
   ],
   // The sessions of Claude Code, Codex and opencode have tests of their own.
   'advice in a session, for a terminal beside it': [
@@ -144,8 +145,8 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
     'commands/rewind.ts: ralph rewind … …',
     'daemon/hand-over.ts: ralph resume …',
     'owner/loop-environment.ts: ralph resume …',
-    'store/end-record.ts: ralph resume …',
-    'store/end-record.ts: ralph resume … #2',
+    'owner/money.ts: ralph agents #2',
+    'store/end-record.ts: ralph set … …=…',
     'store/journal-problem.ts: ralph wait …',
     'worktree/worktree.ts: ralph run --name … --fresh …',
   ],

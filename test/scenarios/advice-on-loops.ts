@@ -45,7 +45,7 @@ function reporting(stage: Stage): void {
 export const LOOPS: readonly Advice[] = [
   {
     situation: 'the iteration limit was reached',
-    from: ['store/end-record.ts: ralph resume … -m …', 'cli/summary.ts: ralph story …'],
+    from: ['cli/summary.ts: ralph story …'],
     async follow(stage) {
       const { stderr } = await stage.run(...once);
       await follow(stage, stderr, 'ralph story it');
@@ -55,7 +55,7 @@ export const LOOPS: readonly Advice[] = [
   },
   {
     situation: 'the time limit was reached',
-    from: ['store/end-record.ts: ralph resume … --max-time …'],
+    from: [],
     async follow(stage) {
       stage.plans(1, waitFor('never'));
       stage.plans('default', DONE);
@@ -66,7 +66,7 @@ export const LOOPS: readonly Advice[] = [
   },
   {
     situation: 'the cost limit was reached',
-    from: ['store/end-record.ts: ralph resume … --max-cost …'],
+    from: [],
     async follow(stage) {
       reporting(stage);
       const args = ['--name', 'it', '-p', 'x', '--agent', 'claude', '--max-cost', '0.5'];
@@ -77,7 +77,7 @@ export const LOOPS: readonly Advice[] = [
   },
   {
     situation: 'the token limit was reached',
-    from: ['store/end-record.ts: ralph resume … --max-tokens …'],
+    from: [],
     async follow(stage) {
       reporting(stage);
       const args = ['--name', 'it', '-p', 'x', '--agent', 'claude', '--max-tokens', '100'];
@@ -89,7 +89,7 @@ export const LOOPS: readonly Advice[] = [
   {
     situation: 'the loop was stopped',
     from: [
-      'store/end-record.ts: ralph resume … #3',
+      'store/end-record.ts: ralph resume …',
       'cli/loops.ts: ralph resume …',
       'cli/loops.ts: ralph resume … #2',
     ],
@@ -390,7 +390,7 @@ export const LOOPS: readonly Advice[] = [
       await stage.run(...once);
       const spec: unknown = JSON.parse(readFileSync(stage.file('spec.json'), 'utf8'));
       const policy = stage.journal.find(({ type }) => type === 'loop.created')?.['policy'];
-      writeFileSync(stage.file('asked.json'), JSON.stringify({ spec, policy }));
+      writeFileSync(stage.file('asked.json'), JSON.stringify({ spec, policy, paidBy: null }));
       for (const file of ['journal.jsonl', 'runs']) rmSync(stage.file(file), { recursive: true });
       await follow(stage, said(await stage.ralph('status', 'it').ended), 'ralph resume it', { code: 1 });
       expect(stage.calls).toBe(2);
