@@ -6,21 +6,22 @@ import { createContext, Script } from 'node:vm';
 import type { PatternMatch, Search, UserPattern } from '../loop/pattern-matcher.ts';
 import { UserError } from '../user-error.ts';
 
-export const searchInTime: Search = (pattern, text, from) => {
-  for (const limitMs of LIMITS_MS) {
-    const match = searchWithin(limitMs, pattern, text, from);
-    if (match !== 'out of time') return match;
-  }
-  throw new UserError(
-    `the done pattern ${pattern.written} needs more than ${LONGEST_MS / 1000} s to search ${text.length} characters of the agent's output, ` +
-      'because it tries every way to divide a text, as (a+)+$ and (.*)*x do; ' +
-      'repeat each part only once, as in a+$, and start the loop over with --fresh and the new --done-pattern',
-  );
-};
-
-const LONGEST_MS = 2000;
 /** The second attempt is for a machine that was busy or asleep during the first one. */
-const LIMITS_MS = [250, LONGEST_MS] as const;
+export const searchInTime: Search = searchWithLimits(250, 2000);
+
+export function searchWithLimits(firstMs: number, secondMs: number): Search {
+  return (pattern, text, from) => {
+    for (const limitMs of [firstMs, secondMs]) {
+      const match = searchWithin(limitMs, pattern, text, from);
+      if (match !== 'out of time') return match;
+    }
+    throw new UserError(
+      `the done pattern ${pattern.written} needs more than ${secondMs / 1000} s to search ${text.length} characters of the agent's output, ` +
+        'because it tries every way to divide a text, as (a+)+$ and (.*)*x do; ' +
+        'repeat each part only once, as in a+$, and start the loop over with --fresh and the new --done-pattern',
+    );
+  };
+}
 
 function searchWithin(
   limitMs: number,
