@@ -75,7 +75,7 @@ const FOLDERS = {
   scm: [
     'scm.ts',
     'what a loop does with version control: checkpoints, commits and other SCM tasks',
-    'loop files process agents checks git engine/ports.ts store user-error.ts',
+    'loop files process agents checks git engine/ports.ts store sandbox user-error.ts',
   ],
   recovery: [
     'recovery.ts',

@@ -1,8 +1,9 @@
-import { join } from 'node:path';
+import { enclosure, scratchIn } from '../git/git.ts';
 import { guardDiff } from '../git/diff-programs.ts';
 import { nameBefore } from '../git/records.ts';
 import { writeTree } from '../git/tree.ts';
 import { runAttached } from '../process/attached.ts';
+import { wrappedShort } from '../process/sandboxed.ts';
 import { UserError } from '../user-error.ts';
 import { withGitErrorsForUser } from '../scm/git.ts';
 import { recordNamed, recordsOf, type LoopRecords } from '../scm/loop-records.ts';
@@ -30,7 +31,10 @@ export async function diffLoop(
   const guard = await guardDiff(repository);
   const words = ['diff', ...guard.options, ...options, ...trees, '--', '.'];
   const env = { ...startersEnvironment(process.env), ...guard.env };
-  const code = await runAttached([program, ...more, ...words], { cwd: repository.folder, env }, show);
+  const argv: readonly [string, ...string[]] = [program, ...more, ...words];
+  const view = await enclosure(repository, env);
+  const place = { cwd: repository.folder, env: view?.env ?? env };
+  const code = await runAttached(view === null ? argv : wrappedShort(view.wrapper, argv), place, show);
   if (code === null) throw new UserError('git is required but not installed');
   return code;
 }
@@ -57,5 +61,5 @@ function ends(name: string, what: string | null, found: LoopRecords): readonly [
 function filesOf({ folder, spec }: LoopReading, { repository, hasFiles }: LoopRecords): Promise<string> {
   if (!hasFiles)
     throw new UserError(`the files of "${spec.name}" are gone; compare two of its checkpoints instead`);
-  return withGitErrorsForUser(() => writeTree(repository, join(folder.path, `diff-index-${process.pid}`)));
+  return withGitErrorsForUser(() => writeTree(repository, scratchIn(folder.path, `diff-${process.pid}`)));
 }

@@ -13,7 +13,7 @@ import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nullable, string } from '../loop/shape.ts';
 import type { Difference } from './differences.ts';
-import { bothOf, execGit, gitLine, outputIn, withGitConfig, type Repository } from './git.ts';
+import { bothOf, execGit, gitLine, outputIn, scratchIn, withGitConfig, type Repository } from './git.ts';
 import { objectId } from './object-id.ts';
 import { countLoose } from './pack-records.ts';
 import { headCommit } from './refs.ts';
@@ -172,7 +172,7 @@ function noteFile(folder: string): string {
 
 /** The index that the commit is made from. */
 function indexFile(folder: string): string {
-  return join(folder, 'commit-index');
+  return scratchIn(folder, 'commit');
 }
 
 /** The entries of the user's index that the staged changes replaced. */

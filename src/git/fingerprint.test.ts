@@ -16,7 +16,7 @@ const env = {
 };
 const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, env, stdio: 'ignore' });
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
-const now = () => fingerprint(folder, env);
+const now = () => fingerprint({ folder, env, enclose: null });
 beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-git-')));
 });
@@ -98,7 +98,7 @@ it('fingerprint is null outside of a repository', async () => {
 });
 
 describe('what changed beside one file', () => {
-  const repository = () => ({ command: ['git'] as const, folder, env });
+  const repository = () => ({ command: ['git'] as const, folder, env, enclose: null });
   const state = async () => (await stateOf(repository(), 'plans/[a].md')) ?? { head: '', changes: '' };
   const changedBy = async (change: () => void): Promise<boolean | null> => {
     const before = await state();

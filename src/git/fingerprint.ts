@@ -13,12 +13,10 @@ export { isInRepository };
  * hash. Null outside of a repository. Ignored files and `.ralph` do not count.
  */
 export async function fingerprint(
-  workspace: string,
-  env: Readonly<Record<string, string>>,
+  repository: Pick<Repository, 'folder' | 'env' | 'enclose'>,
 ): Promise<string | null> {
-  const state = isInRepository(workspace)
-    ? await stateOf({ command: ['git'], folder: workspace, env })
-    : null;
+  const { folder, env, enclose } = repository;
+  const state = isInRepository(folder) ? await stateOf({ command: ['git'], folder, env, enclose }) : null;
   return state === null ? null : createHash('sha256').update(state.head).update(state.changes).digest('hex');
 }
 

@@ -41,10 +41,12 @@ it('a line of gits answers for each of them as a git by itself would', async () 
 });
 
 it('a line of gits passes variables and input on, each variable to one git only', async () => {
+  const index = join(at.folder, "it's empty");
+  await execGit(at.repository(), ['read-tree', '--empty'], { GIT_INDEX_FILE: index });
   const commands = (git: OneGit) => [
     `id=$(${git(['hash-object', '-w', '--stdin'])})`,
     `${git(['cat-file', 'blob'])} "$id"`,
-    git(['ls-files'], { GIT_INDEX_FILE: "it's none" }),
+    git(['ls-files'], { GIT_INDEX_FILE: index }),
     git(['ls-files']),
   ];
   const answers = await line(at.repository(), commands, { input: 'text ü' });
@@ -95,4 +97,11 @@ it('a line of gits that is interrupted ends with the git that runs', async () =>
   expect((await answers).map(({ code }) => code)).toEqual([null, null]);
   await until('the end of the program', () => !existsSync(process) || null);
   expect(() => outputIn(undefined, 'status')).toThrow('git status failed: exit code unknown');
+});
+
+it('an index that is named must be there: git would take it for an empty one', async () => {
+  const missing = { GIT_INDEX_FILE: at.scratch };
+  const commands = (git: OneGit) => [git(['write-tree'], missing)];
+  await expect(line(at.repository(), commands)).rejects.toThrow('scratch/index is missing');
+  await expect(execGit(at.repository(), ['ls-files'], missing)).rejects.toThrow('is missing');
 });

@@ -5,13 +5,17 @@
  *    signature check, no fetch of missing objects. Only what a person would do with git themselves (`as: 'user'`: commits
  *    and merges) runs with their hooks, signatures and merge drivers. Filters are the exception, because they define what git records;
  *    those of nested repositories are switched off (`nested-filters.ts`).
- * 2. Output is decoded as Latin-1, one character per byte, because file names are bytes; `utf8` converts it for people.
+ * 2. Where an agent in a sandbox can write the repository, git runs in a view of its own (`enclose`), in which it reaches no more
+ *    than that agent: a link, a hook or a filter leads nowhere else. `outside` says what runs without one.
+ * 3. An index that a command names must be there: git takes a missing one for an empty one, and a commit of it deletes all.
+ * 4. Output is decoded as Latin-1, one character per byte, because file names are bytes; `utf8` converts it for people.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { exec, type Execution } from '../process/exec.ts';
 import { findCommand } from '../process/command.ts';
+import { wrappedShort, type Wrapper } from '../process/sandboxed.ts';
 import { inQuotes } from '../process/shell-quote.ts';
 import { GitError, GitMissing } from './git-error.ts';
 import { isObjectId } from './object-id.ts';
@@ -31,6 +35,59 @@ export interface Repository {
   readonly maxTotalBytes?: number | null;
   /** Tells a person what takes long. */
   readonly say?: ((line: string) => void) | undefined;
+  /** Finds the view that its gits run in; null for none, whatever has written there. */
+  readonly enclose: Enclose | null;
+}
+
+/** The view for one git, with a folder for a scratch index; null where no sandboxed agent can write. */
+export type Enclose = (
+  repository: Pick<Repository, 'folder' | 'env'>,
+  scratch: string | null,
+) => Promise<Enclosure | null>;
+
+export interface Enclosure {
+  readonly wrapper: Wrapper;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The view for a command with this environment; throws if the index that it names is missing. */
+export async function enclosure(
+  repository: Repository,
+  env: Readonly<Record<string, string>>,
+): Promise<Enclosure | null> {
+  const index = env['GIT_INDEX_FILE'];
+  requireIndex(index);
+  return viewFor(repository, env, index);
+}
+
+function requireIndex(index: string | undefined): void {
+  if (index !== undefined && !existsSync(index)) throw new GitError(`the index ${index} is missing`);
+}
+
+async function viewFor(
+  { folder, enclose }: Repository,
+  env: Readonly<Record<string, string>>,
+  index: string | undefined,
+): Promise<Enclosure | null> {
+  if (enclose === null) return null;
+  if (index !== undefined && !SCRATCH_FOLDER.test(basename(dirname(index))))
+    throw new GitError(`${index} is in no folder of its own`);
+  return enclose({ folder, env }, index === undefined ? null : dirname(index));
+}
+
+/** Where a scratch index is: the view of a git has the whole folder. */
+export function scratchIn(folder: string, name: string): string {
+  return join(folder, 'scratch', name);
+}
+
+const SCRATCH_FOLDER = /^(?:scratch|ralph-index-.*)$/;
+
+/**
+ * The repository for git's own files outside of a view: worktrees, and notes in the configuration. These commands check out
+ * nothing, so no filter runs.
+ */
+export function outside(repository: Repository): Repository {
+  return { ...repository, enclose: null };
 }
 
 /** Runs git and returns its result, whatever the exit code. */
@@ -42,7 +99,9 @@ export async function execGit(
 ): Promise<Execution> {
   const isShort = as === 'ralph' && options.isBackground !== true;
   const env = { ...extraEnv, ...(as === 'ralph' ? NO_FETCH : {}) };
-  return run(repository, guarded(repository, args, as), env, { isShort, ...options });
+  const index = extraEnv['GIT_INDEX_FILE'];
+  if (!args.includes('read-tree')) requireIndex(index);
+  return run(repository, guarded(repository, args, as), env, { isShort, index, ...options });
 }
 
 /**
@@ -58,24 +117,27 @@ export async function gitLine(
   { input }: Pick<GitOptions, 'input'> = {},
 ): Promise<readonly LineAnswer[]> {
   const mark = randomUUID();
+  let index: string | undefined;
   const parts = commands((args, variables = {}) => {
+    index ??= variables['GIT_INDEX_FILE'];
     const set = Object.entries(variables).map(([name, value]) => `${name}=${inQuotes(value)}`);
     return [...set, ...guarded(repository, args, 'ralph').map(inQuotes)].join(' ');
   });
   const end = `printf '\\n${mark} %d\\n' $?; printf '\\n${mark} \\n' >&2`;
   const line = parts.map((part) => `${part}; ${end}`).join('\n');
-  const options = { isShort: true, ...(input === undefined ? {} : { input }) };
+  requireIndex(index);
+  const options = { isShort: true, index, ...(input === undefined ? {} : { input }) };
   const { stdout, stderr } = await run(repository, ['/bin/sh', '-c', line], NO_FETCH, options);
   const [outputs, errors] = [stdout.toString('latin1'), stderr].map((text) => text.split(`\n${mark} `));
-  return parts.map((_, index) => {
+  return parts.map((_, at) => {
     // Each piece but the first starts with the rest of the line that ended the one before it.
-    const [before = '', after] = [outputs?.[index], outputs?.[index + 1]];
+    const [before = '', after] = [outputs?.[at], outputs?.[at + 1]];
     const code = after === undefined ? null : Number.parseInt(after, 10);
     if (code === NOT_FOUND || code === NOT_EXECUTABLE) throw whyNot(repository);
     return {
       code,
-      stdout: index === 0 ? before : before.slice(before.indexOf('\n') + 1),
-      stderr: (errors?.[index] ?? '').slice(index === 0 ? 0 : 1),
+      stdout: at === 0 ? before : before.slice(before.indexOf('\n') + 1),
+      stderr: (errors?.[at] ?? '').slice(at === 0 ? 0 : 1),
     };
   });
 }
@@ -115,15 +177,22 @@ async function run(
   repository: Repository,
   argv: readonly [string, ...string[]],
   env: Readonly<Record<string, string>>,
-  options: Partial<Parameters<typeof exec>[1]>,
+  { index, ...options }: Partial<Parameters<typeof exec>[1]> & { readonly index: string | undefined },
 ): Promise<Execution> {
-  const { folder, interrupt } = repository;
-  const answer = await exec(argv, {
+  const { folder, interrupt, command } = repository;
+  const all = { ...repository.env, ...env };
+  const view = await viewFor(repository, all, index);
+  // In a view, it would be bubblewrap that fails.
+  if (view !== null && findCommand(command[0], all['PATH'] ?? '', folder).found === 'nothing')
+    throw whyNot(repository);
+  const answer = await exec(view === null ? argv : wrappedShort(view.wrapper, argv), {
     cwd: folder,
-    env: { ...repository.env, ...env },
+    env: view?.env ?? all,
     timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_BYTES,
     ...options,
+    // The mounts of a shell that stays would be those of an earlier moment.
+    ...(view === null ? {} : { isShort: false }),
     ...(interrupt === undefined ? {} : { interrupt }),
   });
   if (answer === null) throw whyNot(repository);

@@ -1,5 +1,6 @@
 /** What the index file itself tells without running git. Remembered per folder until the file changes. */
-import { closeSync, lstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { openRegular } from '../files/files.ts';
 import { gitPath, type Repository } from './git.ts';
 
 export interface IndexFile {
@@ -17,19 +18,33 @@ export interface IndexFile {
 
 /** The user's index; null if there is none. */
 export async function indexFile(repository: Repository): Promise<IndexFile | null> {
-  const path = await gitPath(repository, ['--git-path', 'index']);
+  const path = await indexPath(repository);
   try {
     const stamp = stampOf(path);
     const known = knownIndexes.get(path);
     if (known?.stamp === stamp) return known;
-    // Reading a FIFO in its place would block this process.
-    if (!statSync(Buffer.from(path, 'latin1')).isFile()) return null;
-    const found = { path, stamp, ...inspect(readFileSync(Buffer.from(path, 'latin1'))) };
+    // Neither a link nor a FIFO that an agent has put in its place.
+    const file = openRegular(Buffer.from(path, 'latin1'), 'read');
+    const found = { path, stamp, ...inspect(contentOf(file)) };
     knownIndexes.set(path, found);
     return found;
   } catch {
     return null;
   }
+}
+
+function contentOf(file: number): Buffer {
+  try {
+    return readFileSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Where the user's index is, in Latin-1. Git would say where a link in its place leads. */
+export async function indexPath(repository: Repository): Promise<string> {
+  if (repository.env['GIT_INDEX_FILE'] !== undefined) return gitPath(repository, ['--git-path', 'index']);
+  return `${await gitPath(repository, ['--absolute-git-dir'])}/index`;
 }
 
 const knownIndexes = new Map<string, IndexFile>();

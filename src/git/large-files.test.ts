@@ -88,9 +88,9 @@ describe('an untracked file that is larger than the limit', () => {
 
   it('is never read by a fingerprint', async () => {
     large('data');
-    const before = await fingerprint(at.work, at.env);
+    const before = await fingerprint(at.repository());
     truncateSync(at.path('data'), 6 * 2 ** 30);
-    expect(await fingerprint(at.work, at.env)).not.toBe(before);
+    expect(await fingerprint(at.repository())).not.toBe(before);
   });
 
   it('is left alone by a rewind, whether the record lacks it, has it smaller, or it is small by now', async () => {

@@ -8,7 +8,7 @@
  * 4. Files that cannot be read, and untracked files that are too large, are reported; failing to write is an error. Nothing
  *    is left out silently.
  */
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
@@ -19,14 +19,13 @@ import {
   GitError,
   gitLine,
   gitOutput,
-  gitPath,
   outputIn,
   type LineAnswer,
   type OneGit,
   type Repository,
 } from './git.ts';
 import { copyIndexFile } from './copy-index.ts';
-import { entriesIn, indexFile } from './index-file.ts';
+import { entriesIn, indexFile, indexPath } from './index-file.ts';
 import { isKept, keepIndex, takeKeptIndex } from './kept-index.ts';
 import { withoutNestedFilters } from './nested-filters.ts';
 import {
@@ -177,9 +176,10 @@ async function addAllBut(repository: Repository, scratch: string, except: readon
   const all = ['--all', '--ignore-errors'];
   if (except.length === 0) return addToIndex(repository, scratch, [...all, '--', '.']);
   const list = `${scratch}-paths`;
+  rmSync(list, { force: true });
   try {
     const lines = ['.', ...except.map((path) => `:(exclude,literal)${path}`)];
-    writeFileSync(list, lines.map((line) => `${line}\0`).join(''), 'latin1');
+    writeFileSync(list, lines.map((line) => `${line}\0`).join(''), { encoding: 'latin1', flag: 'wx' });
     const from = [`--pathspec-from-file=${list}`, '--pathspec-file-nul'];
     return await addToIndex(repository, scratch, [...all, ...from]);
   } finally {
@@ -278,13 +278,18 @@ const RALPH_FOLDERS = [':(top,glob)**/.ralph/**', ':(top,glob)**/.ralph'];
 
 /** Copies the user's index to `scratch`, which starts empty if there is no index yet. */
 export async function copyIndex(repository: Repository, scratch: string): Promise<void> {
-  const index = Buffer.from(await gitPath(repository, ['--git-path', 'index']), 'latin1');
+  const index = Buffer.from(await indexPath(repository), 'latin1');
   makeFolders(dirname(scratch), PRIVATE_FOLDER);
   // An earlier process may have been killed.
   rmSync(scratch, { force: true });
   rmSync(`${scratch}.lock`, { force: true });
-  // A FIFO in its place would block this process.
-  if (statSync(index, { throwIfNoEntry: false })?.isFile() !== true) return;
+  const found = lstatSync(index, { throwIfNoEntry: false });
+  if (found === undefined) {
+    await gitOutput(repository, [...ISOLATED, 'read-tree', '--empty'], { GIT_INDEX_FILE: scratch });
+    return;
+  }
+  // An agent may have put a link or a FIFO in its place.
+  if (!found.isFile()) throw new GitError('cannot copy the index: it is no regular file');
   try {
     copyIndexFile(index, scratch);
   } catch (error) {

@@ -27,6 +27,7 @@ import {
   GitError,
   gitOutput,
   gitPath,
+  outside,
   resolveRevision,
   topOf as topInLatin1,
   utf8,
@@ -38,23 +39,26 @@ export interface LinkedTree {
   /** Null if HEAD is detached. */
   readonly branch: string | null;
   readonly head: string | null;
-  /** Git was killed while it created the tree. */
+  /** Git was killed while it created the tree, or before the tree had files. */
   readonly isUnfinished: boolean;
 }
 
 /** All trees of the repository, the main one first. */
 export async function listTrees(repository: Repository): Promise<readonly LinkedTree[]> {
   const listed = utf8(await gitOutput(repository, ['worktree', 'list', '--porcelain']));
+  const empty = (await adminFolders(repository)).filter((folder) => !existsSync(join(folder, 'index')));
+  const withoutFiles = new Set(empty.map(treePathIn));
   return listed
     .split('\n\n')
     .filter((block) => block.startsWith('worktree '))
     .map((block) => {
       const value = (key: string): string | null => new RegExp(`^${key} (.*)$`, 'm').exec(block)?.[1] ?? null;
+      const path = block.slice('worktree '.length).split('\n', 1)[0] ?? '';
       return {
-        path: block.slice('worktree '.length).split('\n', 1)[0] ?? '',
+        path,
         branch: value('branch')?.replace(/^refs\/heads\//, '') ?? null,
         head: value('HEAD'),
-        isUnfinished: value('locked') === 'initializing',
+        isUnfinished: value('locked') === 'initializing' || withoutFiles.has(realPath(path)),
       };
     });
 }
@@ -93,7 +97,10 @@ export async function addTree(
   mkdirSync(dirname(path), { recursive: true });
   const where =
     at === null ? [path, branch] : branch === null ? ['--detach', path, at] : ['-b', branch, path, at];
-  await gitOutput({ ...repository, folder: top }, ['worktree', 'add', ...where], { LC_ALL: 'C' });
+  const add = ['worktree', 'add', '--no-checkout', ...where];
+  await gitOutput(outside({ ...repository, folder: top }), add, { LC_ALL: 'C' });
+  // Its files come with filters, so as any other git.
+  await gitOutput({ ...repository, folder: path }, ['reset', '--hard', '--quiet']);
 }
 
 /** Whether creating a tree failed because its path or its branch already exists. */
@@ -131,7 +138,7 @@ export async function removeTree(repository: Repository, path: string): Promise<
       rmSync(path, { recursive: true, force: true });
     // Forced, because git refuses any tree with submodules; callers have inspected it.
     const force = tree.isUnfinished ? ['--force', '--force'] : ['--force'];
-    await gitOutput(repository, ['worktree', 'remove', ...force, tree.path]);
+    await gitOutput(outside(repository), ['worktree', 'remove', ...force, tree.path]);
     removeEmpty(dirname(path));
   }
   return tree !== null;
@@ -152,11 +159,11 @@ export async function removeBranch(repository: Repository, branch: string): Prom
   if (await isKeptBranch(repository, branch)) {
     for (const key of [branchKey(branch), keptKey(branch)]) {
       // oxlint-disable-next-line no-await-in-loop -- both change one file; a note that is missing is no error
-      await execGit(repository, ['config', '--local', '--unset-all', key]);
+      await execGit(outside(repository), ['config', '--local', '--unset-all', key]);
     }
     return false;
   }
-  await gitOutput(repository, ['branch', '-D', '--quiet', branch]);
+  await gitOutput(outside(repository), ['branch', '-D', '--quiet', branch]);
   return true;
 }
 
@@ -166,7 +173,7 @@ export async function hasBranch(repository: Repository, branch: string): Promise
 
 /** Notes that a branch stays when the tree on it is removed. */
 export async function keepBranch(repository: Repository, branch: string): Promise<void> {
-  await gitOutput(repository, ['config', '--local', keptKey(branch), 'true']);
+  await gitOutput(outside(repository), ['config', '--local', keptKey(branch), 'true']);
 }
 
 export async function isKeptBranch(repository: Repository, branch: string): Promise<boolean> {
@@ -187,7 +194,7 @@ export async function setTreeOwner(repository: Repository, path: string, owner: 
   if (adminFolder === null) throw new GitError(`${path} is not a worktree of ${repository.folder}`);
   writeFileSync(join(adminFolder, OWNER_FILE), `${JSON.stringify(owner)}\n`);
   if (tree?.branch !== null && tree?.branch !== undefined)
-    await gitOutput(repository, ['config', '--local', branchKey(tree.branch), owner.id]);
+    await gitOutput(outside(repository), ['config', '--local', branchKey(tree.branch), owner.id]);
 }
 
 /** The owner of the tree at a path, even if its folder is gone; null if none is noted. */
@@ -226,11 +233,14 @@ function keptKey(branch: string): string {
 
 /** The tree's admin folder (`.git/worktrees/…`), even if the tree itself is gone; null if there is none. */
 export async function adminFolderOf(repository: Repository, path: string): Promise<string | null> {
-  const parent = join(await commonFolder(repository), 'worktrees');
   const place = realPath(path);
+  return (await adminFolders(repository)).find((folder) => treePathIn(folder) === place) ?? null;
+}
+
+async function adminFolders(repository: Repository): Promise<readonly string[]> {
+  const parent = join(await commonFolder(repository), 'worktrees');
   const names = existsSync(parent) ? readdirSync(parent) : [];
-  const folders = names.map((name) => join(parent, name));
-  return folders.find((folder) => treePathIn(folder) === place) ?? null;
+  return names.map((name) => join(parent, name));
 }
 
 function treePathIn(adminFolder: string): string | null {

@@ -23,6 +23,7 @@ import {
 import { recallItems, rememberItems, type Remembered } from '../plan/known.ts';
 import { readPlan } from '../plan/plan.ts';
 import { ancestorsOf } from '../plan/text.ts';
+import { enclosing } from '../sandbox/git-view.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
 import { hideSecrets } from '../store/secrets.ts';
 import { treeOf } from '../store/spec.ts';
@@ -135,7 +136,7 @@ async function treeBeside(loop: StartedLoop, file: string): Promise<TreeState | 
 }
 
 function repositoryOf({ spec, env }: StartedLoop): Repository {
-  return { command: ['git'], folder: treeOf(spec), env };
+  return { command: ['git'], folder: treeOf(spec), env, enclose: enclosing(null) };
 }
 
 function nullIfGitFails(error: unknown): null {

@@ -77,3 +77,10 @@ export function wrapped(wrapper: Wrapper, argv: readonly string[]): readonly [st
   const namespace = ['--unshare-pid', '--as-pid-1', '--new-session', '--info-fd', '8'];
   return [program, ...options, ...namespace, '--', '/bin/sh', '-c', FIRST, 'ralph-first', grace, ...argv];
 }
+
+/** The same for a program that ends by itself and starts nothing that stays: the namespace ends with it. */
+export function wrappedShort(wrapper: Wrapper, argv: readonly string[]): readonly [string, ...string[]] {
+  const [program = '', ...options] = wrapper.command;
+  const namespace = wrapper.kind === 'namespace' ? ['--unshare-pid', '--'] : [];
+  return [program, ...options, ...namespace, ...argv];
+}

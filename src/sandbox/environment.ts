@@ -5,8 +5,13 @@ export function sandboxEnvironment(
   env: Readonly<Record<string, string>>,
   requests: string,
 ): Record<string, string> {
+  return { ...withoutSockets(env), [SANDBOX]: requests };
+}
+
+/** The environment of a program that does not ask the owner of a loop. */
+export function withoutSockets(env: Readonly<Record<string, string>>): Record<string, string> {
   const kept = Object.entries(env).filter(([name]) => !isUnset(name));
-  return { ...Object.fromEntries(kept), TMPDIR: '/tmp', [SANDBOX]: requests };
+  return { ...Object.fromEntries(kept), TMPDIR: '/tmp' };
 }
 
 /** Set in a sandbox: the folder for requests to the loop's owner. */

@@ -5,17 +5,19 @@ import { isTaken } from '../files/files.ts';
 import { execGit, type Repository } from '../git/git.ts';
 import { isIn } from './sandbox.ts';
 
-export async function gitPlaces(repository: Repository): Promise<GitPlaces> {
+/** Asked outside of any view, which is made from the answer: `rev-parse` runs no program and writes nothing. */
+export async function gitPlaces(repository: Omit<Repository, 'enclose'>): Promise<GitPlaces> {
   const asked = ['--git-dir', '--git-common-dir', '--git-path', 'hooks', '--show-toplevel'];
   try {
     // Ralph's own calls have no hooks; those of the user are what is to be protected.
     const words = ['rev-parse', '--path-format=absolute', ...asked];
-    const { code, stdout } = await execGit(repository, words, {}, { as: 'user' });
+    const { code, stdout } = await execGit({ ...repository, enclose: null }, words, {}, { as: 'user' });
     if (code !== 0) return nothing(repository);
     const output = stdout.toString('utf8');
     const [own = '', common = '', hooks = '', top = ''] = output.split('\n');
     const pointer = join(top, '.git');
     return {
+      common,
       write: [...new Set([common, own])],
       keep: [
         hooks,
@@ -39,9 +41,15 @@ export async function gitPlaces(repository: Repository): Promise<GitPlaces> {
 }
 
 /** Not a repository, or one that git refuses to read: then it stays read-only. */
-function nothing({ folder }: Repository): GitPlaces {
+function nothing({ folder }: Pick<Repository, 'folder'>): GitPlaces {
   const found = repositoryAbove(folder);
-  return { write: [], keep: found === null ? [] : [found], absent: missingIn(folder), folders: [] };
+  return {
+    common: null,
+    write: [],
+    keep: found === null ? [] : [found],
+    absent: missingIn(folder),
+    folders: [],
+  };
 }
 
 /** A repository that the agent makes in the workspace has hooks and filters of its own, or points to one elsewhere. */
@@ -51,6 +59,8 @@ function missingIn(folder: string): readonly string[] {
 }
 
 export interface GitPlaces {
+  /** The folder that all worktrees share; null if there is no repository that git can read. */
+  readonly common: string | null;
   readonly write: readonly string[];
   /** Read-only, as far as they exist. */
   readonly keep: readonly string[];

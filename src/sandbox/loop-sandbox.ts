@@ -19,7 +19,8 @@ import { bubblewrapCommand } from './bubblewrap.ts';
 import { sandboxEnvironment } from './environment.ts';
 import { gitPlaces } from './git-places.ts';
 import { probeSandbox, type Environment, type Probe } from './probe.ts';
-import { placesOf, sees } from './sandbox.ts';
+import { placesOf, sees, type View } from './sandbox.ts';
+import { noteSandbox } from './sandboxed-trees.ts';
 import { seatbeltCommand } from './seatbelt.ts';
 import { isFolder, viewOf } from './view.ts';
 
@@ -39,36 +40,44 @@ export async function loopSandbox(
 ): Promise<LoopSandbox> {
   const probe = await workingProbe(env, spec.workspace);
   const tree = realpathSync(cwd);
-  const state = stateFolder();
-  const requests = makeRequestFolder(folder.desk);
+  // The folder for requests is a place of its own, so that the agent cannot replace it by a link.
+  const own = [folder.desk.path, makeRequestFolder(folder.desk)];
   makeProjectBus(spec.workspace);
+  const git = await gitPlaces({ command: ['git'], folder: tree, env });
   const { view, guarded } = viewOf({
     tree,
     workspace: spec.workspace,
-    desk: folder.desk.path,
-    requests,
-    state,
+    places: own,
+    state: stateFolder(),
     env: env['HOME'] === undefined ? { ...env, HOME: homedir() } : env,
     call: agentNamed(spec.agent.kind).call,
     policy,
-    git: await gitPlaces({ command: ['git'], folder: tree, env }),
+    git,
   });
+  // Before the agent can write anything.
+  noteSandbox({ id: spec.id, policy, common: git.common, trees: [tree, spec.workspace] });
   const places = placesOf(view);
   const canSee = (program: string): boolean => sees(places, program) && sees(places, realpathSync(program));
-  if (probe.kind === 'seatbelt') {
-    const command = seatbeltCommand(places, policy.network);
-    return { wrapper: { kind: 'prefix', command }, guarded, sees: canSee };
-  }
-  const command = bubblewrapCommand({
-    ...probe,
-    isRoot: process.getuid?.() === 0,
-    places,
-    isFolder,
-    emptyFile: emptyFileIn(state),
-    network: policy.network,
-    cwd: tree,
-  });
-  return { wrapper: { kind: 'namespace', command, graceMs }, guarded, sees: canSee };
+  return { wrapper: wrapperOf(probe, view, { policy, cwd: tree, graceMs }), guarded, sees: canSee };
+}
+
+/** How a program is put into a view. */
+export function wrapperOf(
+  probe: WorkingProbe,
+  view: View,
+  {
+    policy,
+    cwd,
+    graceMs,
+  }: { readonly policy: SandboxPolicy; readonly cwd: string; readonly graceMs: number },
+): Wrapper {
+  const { network } = policy;
+  const places = placesOf(view);
+  if (probe.kind === 'seatbelt') return { kind: 'prefix', command: seatbeltCommand(places, network) };
+  const isRoot = process.getuid?.() === 0;
+  const emptyFile = emptyFileIn(stateFolder());
+  const command = bubblewrapCommand({ ...probe, isRoot, places, isFolder, emptyFile, network, cwd });
+  return { kind: 'namespace', command, graceMs };
 }
 
 /** The environment and the sandbox of a check or a set-up command, which runs without one unless the policy says so. */
@@ -117,11 +126,13 @@ export async function refuseWithoutSandbox(
   if (policy.sandbox !== null) await workingProbe(env, workspace);
 }
 
-async function workingProbe(env: Environment, workspace: string): Promise<Extract<Probe, { works: true }>> {
+export async function workingProbe(env: Environment, workspace: string): Promise<WorkingProbe> {
   const probe = await probeSandbox(env, workspace);
   if (probe.works) return probe;
   throw new UserError(`cannot start the sandbox: ${probe.why}; ${probe.remedy}`);
 }
+
+export type WorkingProbe = Extract<Probe, { works: true }>;
 
 /** Stands in the place of hidden files. */
 function emptyFileIn(state: string): string {

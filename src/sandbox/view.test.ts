@@ -51,8 +51,7 @@ const view = async (
   return viewOf({
     tree,
     workspace: path('w'),
-    desk: path('w/.ralph/loops/a'),
-    requests: path('w/.ralph/loops/a/requests'),
+    places: [path('w/.ralph/loops/a'), path('w/.ralph/loops/a/requests')],
     state: path('state'),
     env: { HOME: path('home'), ...change.env },
     call: agentNamed(change.agent ?? 'claude').call,

@@ -13,7 +13,7 @@ import type { GitPlaces } from './git-places.ts';
 import { isIn, type View } from './sandbox.ts';
 
 export function viewOf(facts: Facts): { readonly view: View; readonly guarded: readonly string[] } {
-  const { tree, workspace, desk, requests, state, env, policy, git } = facts;
+  const { tree, workspace, places, state, env, policy, git } = facts;
   const home = env['HOME'] ?? '/';
   const own = (facts.call?.files ?? []).map((files) => ({ files, path: ownPath(files, env) }));
   const settingsFolders = own.flatMap(({ files, path }) =>
@@ -40,9 +40,7 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
   const given = { write: real(outside), hide: real(policy.hide.map(absolute)) };
   const write = real([
     tree,
-    desk,
-    // A place of its own, so that the agent cannot replace it by a link.
-    requests,
+    ...places,
     ...withoutLinks(join(workspace, '.ralph', PROJECT_BUS)),
     ...git.write,
     ...own.filter(({ files }) => files.isProgram !== true).map(({ path }) => path),
@@ -69,14 +67,12 @@ export interface Facts {
   /** Where the agent works. */
   readonly tree: string;
   readonly workspace: string;
-  /** The loop's own folder in the workspace. */
-  readonly desk: string;
-  /** The folder on it for requests to the owner. */
-  readonly requests: string;
+  /** Ralph's folders that are writable in it. */
+  readonly places: readonly string[];
   /** Ralph's state folder. */
   readonly state: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Null for a custom command, whose own files are unknown. */
+  /** Null for a custom command, whose own files are unknown, and for git. */
   readonly call: AgentCall | null;
   readonly policy: SandboxPolicy;
   readonly git: GitPlaces;

@@ -1,5 +1,4 @@
 /** Records the tree of a loop after each iteration, and makes the diff since the start for prompts. */
-import { join } from 'node:path';
 import { treeOf } from '../store/spec.ts';
 import { hideSecrets, masked } from '../store/secrets.ts';
 import type { Taken, EffectOf } from '../engine/ports.ts';
@@ -8,7 +7,7 @@ import { fingerprint, isInRepository } from '../git/fingerprint.ts';
 import { takeCheckpoint } from '../git/records.ts';
 import { fingerprintOfSeen } from '../git/seen-tree.ts';
 import type { SeenTree } from '../git/tree.ts';
-import { topOf, utf8, type Repository } from '../git/git.ts';
+import { scratchIn, topOf, utf8, type Repository } from '../git/git.ts';
 import { tooLarge } from '../git/untracked.ts';
 import { sizeText } from '../loop/counted.ts';
 import type { Excerpt } from '../loop/excerpt.ts';
@@ -67,7 +66,7 @@ async function fingerprintNow(
   env: Readonly<Record<string, string>>,
 ): Promise<string | null> {
   const byTree = await fingerprintOfSeen(repository, seen).catch(() => null);
-  return byTree ?? fingerprint(repository.folder, env);
+  return byTree ?? fingerprint({ ...repository, env });
 }
 
 function unreadable(paths: readonly string[]): string {
@@ -99,7 +98,7 @@ export async function diffForPrompt(loop: LoopInGit, excerpt: Excerpt): Promise<
   const { spec, folder, env } = loop;
   if (!isInRepository(treeOf(spec))) return '';
   try {
-    const scratch = join(folder.path, 'diff-index');
+    const scratch = scratchIn(folder.path, 'diff');
     const diff = await diffSince(repositoryOf(loop), startRef(spec), { scratch, bytes: bytesFor(excerpt) });
     return masked(diff.toString('utf8'), env);
   } catch {

@@ -11,7 +11,6 @@
  *    holds the index this fails; then the next commit does it (`tidyIndex`).
  * 5. A git that was killed leaves its locks behind; they are removed before the next attempt (`git/left-lock.ts`).
  */
-import { join } from 'node:path';
 import { changesSince } from '../git/changes.ts';
 import {
   cancelCommit,
@@ -22,7 +21,7 @@ import {
   readNote,
 } from '../git/commit.ts';
 import { differences, type Difference } from '../git/differences.ts';
-import { GitError, utf8, type Repository } from '../git/git.ts';
+import { GitError, scratchIn, utf8, type Repository } from '../git/git.ts';
 import { LeftLocks } from '../git/left-lock.ts';
 import { headCommit } from '../git/refs.ts';
 import { problemWith } from '../git/state.ts';
@@ -78,7 +77,7 @@ async function attemptCommit(order: GitCommitOrder): Promise<GitCommitResult> {
 async function commitChanges(order: GitCommitOrder): Promise<GitCommitResult> {
   const { repository, folder, start } = order;
   const note = readNote(folder);
-  const tree = note?.tree ?? (await writeTree(repository, join(folder, 'index')));
+  const tree = note?.tree ?? (await writeTree(repository, scratchIn(folder, 'tree')));
   const since = { start, tree };
   const changes = await changesSince(repository, note === null ? since : { ...since, head: note.head });
   const warning = await changedAfterChecks(order, tree);
@@ -141,7 +140,7 @@ async function changedAfterChecks(
   tree: string,
 ): Promise<string | null> {
   if (!isMessageByAgent) return null;
-  const now = await writeTree(repository, join(folder, 'index'));
+  const now = await writeTree(repository, scratchIn(folder, 'tree'));
   const files = (await differences(repository, tree, now)).map(({ path }) => path);
   if (files.length === 0) return null;
   const names = shortList(files.map(utf8), MAX_NAMES);

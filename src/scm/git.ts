@@ -1,5 +1,6 @@
 import { GitError, nonInteractiveEnv, type Repository } from '../git/git.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
+import { enclosing } from '../sandbox/git-view.ts';
 import { exec } from '../process/exec.ts';
 import { UserError } from '../user-error.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
@@ -24,5 +25,10 @@ export async function withGitErrorsForUser<T>(work: () => Promise<T>): Promise<T
 
 /** Git in a workspace or worktree, for commands that Ralph runs itself. */
 export function gitIn(folder: string, env: Readonly<Record<string, string>>): Repository {
-  return { command: ['git'], folder, env: nonInteractiveEnv(withoutGitLocation(env)) };
+  return {
+    command: ['git'],
+    folder,
+    env: nonInteractiveEnv(withoutGitLocation(env)),
+    enclose: enclosing(null),
+  };
 }

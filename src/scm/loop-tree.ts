@@ -1,7 +1,6 @@
 /** The looks at a loop's files after a run: one serves the fingerprint, the commit and the checkpoint, if nothing changes. */
-import { join } from 'node:path';
 import { fingerprint } from '../git/fingerprint.ts';
-import type { Repository } from '../git/git.ts';
+import { scratchIn, type Repository } from '../git/git.ts';
 import { GitError } from '../git/git-error.ts';
 import { isInRepository } from '../git/in-repository.ts';
 import { fingerprintOfSeen, seeTree } from '../git/seen-tree.ts';
@@ -9,6 +8,7 @@ import type { SeenTree } from '../git/tree.ts';
 import type { Policy } from '../loop/policy.ts';
 import { checkMarker, type StartedLoop } from '../store/run-environment.ts';
 import { treeOf } from '../store/spec.ts';
+import { enclosing } from '../sandbox/git-view.ts';
 import { userGit } from './user-git.ts';
 
 export class LoopTree {
@@ -26,7 +26,10 @@ export class LoopTree {
     const folder = treeOf(spec);
     const byTree =
       policy().checkpoint && isInRepository(folder) ? await this.#byTree(iteration, interrupt) : null;
-    return byTree ?? (interrupt.aborted ? null : fingerprint(folder, env));
+    return (
+      byTree ??
+      (interrupt.aborted ? null : fingerprint({ folder, env, enclose: enclosing(policy().sandbox) }))
+    );
   }
 
   async #byTree(iteration: number, interrupt: AbortSignal): Promise<string | null> {
@@ -83,5 +86,5 @@ const MAX_AGE_MS = 1000;
 
 /** The index of the checkpoints of a loop. */
 export function checkpointIndex({ path }: StartedLoop['folder']): string {
-  return join(path, 'checkpoint-index');
+  return scratchIn(path, 'checkpoint');
 }

@@ -5,6 +5,7 @@ import type { Policy } from '../loop/policy.ts';
 import { refuseReportedFullDisk } from '../process/full-disk.ts';
 import { checkMarker, runEnvironment, type StartedLoop } from '../store/run-environment.ts';
 import { treeOf } from '../store/spec.ts';
+import { enclosing } from '../sandbox/git-view.ts';
 import type { ScmProgram } from './program.ts';
 import { recordLimits } from './user-git.ts';
 
@@ -27,7 +28,15 @@ export function taskEnvironment(
 export function taskRepository(loop: ScmSpec, { command }: ScmProgram, iteration: number): Repository {
   const marker = checkMarker(loop.spec, `commit:${iteration}`);
   const env = { ...taskEnvironment(loop, iteration), [marker.name]: marker.value };
-  return { command, folder: treeOf(loop.spec), env, say: loop.say, ...recordLimits(loop.policy()) };
+  const policy = loop.policy();
+  return {
+    command,
+    folder: treeOf(loop.spec),
+    env,
+    say: loop.say,
+    ...recordLimits(policy),
+    enclose: enclosing(policy.sandbox),
+  };
 }
 
 /**

@@ -18,7 +18,7 @@ import { isCommit, splitWords } from '../loop/words.ts';
 import { refuseReportedFullDisk } from '../process/full-disk.ts';
 import { howEnded, runLogged } from '../process/logged.ts';
 import { processes } from '../process/process.ts';
-import { gitErrorIn } from '../store/excerpts.ts';
+import { gitErrorIn, lastLines } from '../store/excerpts.ts';
 import { checkMarker } from '../store/run-environment.ts';
 import { masked } from '../store/secrets.ts';
 import { treeOf } from '../store/spec.ts';
@@ -32,6 +32,7 @@ import type { LoopTree } from './loop-tree.ts';
 import { scmProgram, type ScmProgram } from './program.ts';
 import { taskEnvironment, taskRepository, type ScmSpec } from './scm-spec.ts';
 import { startRef } from './start.ts';
+import { remedyInView, stepsOf } from './task-steps.ts';
 import { progressFile, readProgress, scmFolder, tidyIndex, type Progress } from './task-progress.ts';
 
 export function loopScm(loop: ScmSpec, files: LoopTree): Pick<Workspace, 'changes' | 'commit'> {
@@ -160,26 +161,31 @@ class ScmTasks {
     const { key, iteration, commit } = this.#effect;
     const log = join(this.#folder, `${checkSlug(commit.tasks, index)}.log`);
     const limits = { timeoutMs: commit.timeoutMs, maxBytes: this.#loop.policy().limits.outputBytes };
-    const result = await runLogged(
-      {
-        argv: [...program.command, ...args],
+    const env = { ...taskEnvironment(this.#loop, iteration), ...extraEnv };
+    const repository = { ...taskRepository(this.#loop, program, iteration), env };
+    for (const { argv, view } of await stepsOf(program, args, repository)) {
+      const command = {
+        argv,
         cwd: treeOf(spec),
-        env: { ...taskEnvironment(this.#loop, iteration), ...extraEnv },
+        env: view?.env ?? env,
+        sandbox: view === null ? null : { ...view.wrapper, graceMs: this.#graceMs },
         marker: checkMarker(spec, key),
         log,
         ...limits,
         graceMs: this.#graceMs,
-      },
-      processes,
-      this.#interrupt,
-    );
-    if (result === null) return 'interrupted';
-    if (result.code === 0) return 'done';
-    const reason = gitErrorIn(log, 3);
-    if (program.isGit) refuseReportedFullDisk(reason, treeOf(spec));
-    return {
-      error: `SCM task "${task}" failed: ${howEnded(result, limits)}${reason === '' ? '' : `: ${reason}`}`,
-    };
+      };
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const result = await runLogged(command, processes, this.#interrupt);
+      if (result === null) return 'interrupted';
+      if (result.code === 0) continue;
+      const reason = gitErrorIn(log, 3);
+      if (program.isGit) refuseReportedFullDisk(reason, treeOf(spec));
+      const remedy = view === null ? '' : remedyInView(lastLines(log, 40));
+      return {
+        error: `SCM task "${task}" failed: ${howEnded(result, limits)}${reason === '' ? '' : `: ${reason}`}${remedy}`,
+      };
+    }
+    return 'done';
   }
 }
 

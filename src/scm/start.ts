@@ -11,6 +11,7 @@ import { problemWith } from '../git/state.ts';
 import { withTree, type SeenTree } from '../git/tree.ts';
 import { isCommit } from '../loop/words.ts';
 import type { StartRecord } from '../loop/event.ts';
+import { enclosing } from '../sandbox/git-view.ts';
 import { hasEvidence } from '../loop/evidence.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
@@ -25,7 +26,7 @@ import { userGit } from './user-git.ts';
 
 /** Refuses a loop that could not commit, before it is created. */
 export async function refuseCommit(
-  { commit }: Policy,
+  { commit, sandbox }: Policy,
   workspace: string,
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
@@ -37,6 +38,7 @@ export async function refuseCommit(
     command: program.command,
     folder: workspace,
     env: nonInteractiveEnv(env),
+    enclose: enclosing(sandbox),
   });
   if (problem !== null) throw new UserError(`cannot commit: ${problem}`);
 }
@@ -167,6 +169,7 @@ async function ignoringErrors<T>(
       command: ['git'],
       folder: workspace,
       env: nonInteractiveEnv(startersEnvironment(process.env)),
+      enclose: enclosing(null),
     });
   } catch {
     // Records that stay do no harm.

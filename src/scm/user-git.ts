@@ -1,5 +1,6 @@
 import { nonInteractiveEnv, type Repository } from '../git/git.ts';
 import type { Policy } from '../loop/policy.ts';
+import { enclosing } from '../sandbox/git-view.ts';
 import { scmProgram } from './program.ts';
 
 /** What is left out of the records and commits of a loop. */
@@ -25,5 +26,6 @@ export function userGit(
     env: nonInteractiveEnv(env),
     ...recordLimits(policy),
     say,
+    enclose: enclosing(policy.sandbox),
   };
 }

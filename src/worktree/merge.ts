@@ -15,7 +15,7 @@ import { changesSince } from '../git/changes.ts';
 import { cancelCommit, finishCommit, prepareCommit } from '../git/commit.ts';
 import { moveBranch } from '../git/move.ts';
 import { withoutNestedFilters } from '../git/nested-filters.ts';
-import { execGit, gitFailure, resolveRevision, type Repository } from '../git/git.ts';
+import { execGit, gitFailure, resolveRevision, scratchIn, type Repository } from '../git/git.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
 import { addTree, branchOf, removeTree, topOf } from '../git/worktree.ts';
@@ -148,7 +148,7 @@ class Merge {
     const tree: Repository = { ...this.#here, folder: path, ...recordLimits(this.#loop.state.policy) };
     const start = (await resolveRevision(tree, startRef(spec))) === null ? 'HEAD' : startRef(spec);
     const place = join(folder.path, 'merge');
-    const now = await writeTree(tree, join(place, 'index'));
+    const now = await writeTree(tree, scratchIn(place, 'tree'));
     const changes = await changesSince(tree, { start, tree: now });
     const checkedOut = await branchOf(tree);
     if (checkedOut !== branch) {

@@ -43,7 +43,7 @@ export class GitFolder {
 
   /** The `Repository` of a folder inside, by default the top. */
   repository(folder = '.'): Repository {
-    return { command: ['git'], folder: join(this.work, folder), env: this.env };
+    return { command: ['git'], folder: join(this.work, folder), env: this.env, enclose: null };
   }
 
   git(...args: readonly string[]): string {

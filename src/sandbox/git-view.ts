@@ -1,0 +1,64 @@
+/**
+ * The view of the machine that Ralph's git has where an agent in a sandbox can write: that agent's view without its own files, with
+ * one folder for a scratch index. Whatever a repository makes git run or write then reaches no more than the agent did.
+ *
+ * 1. It holds for every loop and command, sandboxed or not, wherever a sandboxed loop that still exists can write.
+ * 2. It is made anew for each git, because files that it covers may have appeared.
+ */
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { gitPath, type Enclose, type Repository } from '../git/git.ts';
+import type { SandboxPolicy } from '../loop/policy.ts';
+import { stateFolder } from '../store/state-folder.ts';
+import { withoutSockets } from './environment.ts';
+import { gitPlaces } from './git-places.ts';
+import { workingProbe, wrapperOf } from './loop-sandbox.ts';
+import { sandboxedTrees, touches } from './sandboxed-trees.ts';
+import { viewOf } from './view.ts';
+
+/** Finds the views of a loop's git; `own` is the loop's sandbox, null for a loop or a command without one. */
+export function enclosing(own: SandboxPolicy | null): Enclose {
+  return async (repository, scratch) => {
+    const policy = own ?? (await sandboxAt(repository));
+    if (policy === null) return null;
+    const { env } = repository;
+    const tree = realpathSync(repository.folder);
+    const probe = await workingProbe(env, tree);
+    const { view } = viewOf({
+      tree,
+      workspace: tree,
+      places: scratch === null ? [] : [scratch],
+      state: stateFolder(),
+      env: env['HOME'] === undefined ? { ...env, HOME: homedir() } : env,
+      call: null,
+      policy,
+      git: await gitPlaces({ command: ['git'], folder: tree, env }),
+    });
+    return {
+      wrapper: wrapperOf(probe, view, { policy, cwd: tree, graceMs: GRACE_MS }),
+      env: withoutSockets(env),
+    };
+  };
+}
+
+/** What a hook may take to end. */
+const GRACE_MS = 2000;
+
+/** The last sandbox that can write a folder or the repository around it; null if none can. */
+async function sandboxAt({ folder, env }: Pick<Repository, 'folder' | 'env'>): Promise<SandboxPolicy | null> {
+  const trees = sandboxedTrees();
+  if (trees.length === 0) return null;
+  const common = await commonFolder({ command: ['git'], folder, env, enclose: null });
+  const found = trees.findLast(
+    (tree) => touches(tree, folder) || (common !== null && tree.common === common),
+  );
+  return found?.policy ?? null;
+}
+
+async function commonFolder(repository: Repository): Promise<string | null> {
+  try {
+    return await gitPath(repository, ['--git-common-dir']);
+  } catch {
+    return null;
+  }
+}

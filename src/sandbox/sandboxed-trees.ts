@@ -1,0 +1,76 @@
+/**
+ * Where agents in sandboxes can write: a note for each such loop in the state, made before its agent starts. Git that any command of
+ * Ralph runs there later gets a view of its own (`git-view.ts`), until the loop is removed.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { makeFolders } from '../files/make-folders.ts';
+import { readJsonFile } from '../files/read-json.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import { fields, fits, flag, list, nullable, string } from '../loop/shape.ts';
+import type { SandboxPolicy } from '../loop/policy.ts';
+import { stateFolder } from '../store/state-folder.ts';
+import { loopsFolder } from '../store/store.ts';
+import { isIn } from './sandbox.ts';
+
+export interface SandboxedTree {
+  readonly id: string;
+  readonly policy: SandboxPolicy;
+  /** The git folder of its repository; null if there is none. */
+  readonly common: string | null;
+  /** The folders that its agent can write. */
+  readonly trees: readonly string[];
+}
+
+export function noteSandbox(tree: SandboxedTree): void {
+  const text = JSON.stringify(tree);
+  const path = join(folderOfNotes(), `${tree.id}.json`);
+  if (JSON.stringify(readJsonFile(path)) === text) return;
+  makeFolders(folderOfNotes(), PRIVATE_FOLDER);
+  replaceFile(path, text, { mode: PRIVATE_FILE });
+}
+
+/** The sandboxes of loops that still exist, the one that was noted last at the end. */
+export function sandboxedTrees(): readonly SandboxedTree[] {
+  const folder = folderOfNotes();
+  const stamp = statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs;
+  if (stamp === undefined) return [];
+  if (known?.stamp !== stamp || known.folder !== folder) known = { folder, stamp, trees: readNotes(folder) };
+  return known.trees.filter(({ id }) => existsSync(join(loopsFolder(), id)));
+}
+
+/** Whether a path is where an agent in this sandbox can write, or above. */
+export function touches({ trees }: SandboxedTree, path: string): boolean {
+  return trees.some((tree) => isIn(path, tree) || isIn(tree, path));
+}
+
+let known: {
+  readonly folder: string;
+  readonly stamp: bigint;
+  readonly trees: readonly SandboxedTree[];
+} | null = null;
+
+function readNotes(folder: string): readonly SandboxedTree[] {
+  return namesIn(folder)
+    .map((name) => join(folder, name))
+    .map((path) => ({ path, note: readJsonFile(path) }))
+    .flatMap(({ path, note }) => (isTree(note) ? [{ note, at: statSync(path).mtimeMs }] : []))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ note }) => note);
+}
+
+function isTree(value: unknown): value is SandboxedTree {
+  return fits(SHAPE, value);
+}
+
+const SHAPE = fields({
+  id: string,
+  policy: fields({ checks: flag, write: list(string), hide: list(string), network: flag }),
+  common: nullable(string),
+  trees: list(string),
+});
+
+function folderOfNotes(): string {
+  return join(stateFolder(), 'sandboxed');
+}

@@ -1,0 +1,60 @@
+/** The commands of an SCM task: where an agent in a sandbox can write, each runs in a view, and a push in none. */
+import { enclosure, type Enclosure, type Repository } from '../git/git.ts';
+import type { ScmProgram } from './program.ts';
+
+export interface Step {
+  readonly argv: readonly [string, ...string[]];
+  readonly view: Enclosure | null;
+}
+
+/** `repository.env` is the environment of the task. */
+export async function stepsOf(
+  { command, isGit }: ScmProgram,
+  args: readonly string[],
+  repository: Repository,
+): Promise<readonly Step[]> {
+  const argv = [...command, ...args] as const;
+  const view = isGit ? await enclosure(repository, repository.env) : null;
+  if (view === null || args[0] !== 'push') return [{ argv, view }];
+  // A push needs the user's keys, which no view has; so its hook runs before, without them.
+  const remote = args.slice(1).find((word) => !word.startsWith('-')) ?? '';
+  const [program, ...options] = command;
+  return [
+    { argv: ['/bin/sh', '-c', PRE_PUSH, 'pre-push', remote, program, ...options], view },
+    { argv: [program, ...options, ...WITHOUT_PROGRAMS, ...args], view: null },
+  ];
+}
+
+/** Calls the hook as git would for the branch that is checked out. */
+const PRE_PUSH = `
+remote=$1
+shift
+hook=$("$@" rev-parse --path-format=absolute --git-path hooks)/pre-push
+[ -x "$hook" ] || exit 0
+ref=$("$@" symbolic-ref --quiet HEAD) && new=$("$@" rev-parse --verify HEAD) || exit 0
+branch=\${ref#refs/heads/}
+for key in "branch.$branch.pushRemote" remote.pushDefault "branch.$branch.remote"; do
+  [ -n "$remote" ] || remote=$("$@" config --get "$key")
+done
+remote=\${remote:-origin}
+url=$("$@" remote get-url --push "$remote" 2>/dev/null) || url=$remote
+old=$("$@" rev-parse --quiet --verify "refs/remotes/$remote/$branch") || old=$(printf %s "$new" | tr 0-9a-f 0)
+echo "$ref $new $ref $old" | "$hook" "$remote" "$url"
+`;
+
+/** Nothing that a repository names runs outside of a view. */
+const WITHOUT_PROGRAMS: readonly string[] = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'push.gpgSign=false',
+  'push.recurseSubmodules=no',
+  'gc.auto=0',
+  'maintenance.auto=false',
+].flatMap((setting) => ['-c', setting]);
+
+/** What to do if a hook could not write; empty if that was not the reason. */
+export function remedyInView(output: string): string {
+  return /Read-only file system|EROFS/.test(output)
+    ? '; its hooks run in the sandbox and may write no more than the agent: to let them, add the folder to sandbox.write'
+    : '';
+}
