@@ -6,7 +6,7 @@
  *    and merges) runs with their hooks, signatures and merge drivers. Filters are the exception, because they define what git records;
  *    those of nested repositories are switched off (`nested-filters.ts`).
  * 2. Where an agent in a sandbox can write the repository, git runs in a view of its own (`enclose`), in which it reaches no more
- *    than that agent: a link, a hook or a filter leads nowhere else. `outside` says what runs without one.
+ *    than that agent: a link, a hook or a filter leads nowhere else. `outside` (links.ts) says what runs without one.
  * 3. An index that a command names must be there: git takes a missing one for an empty one, and a commit of it deletes all.
  * 4. Output is decoded as Latin-1, one character per byte, because file names are bytes; `utf8` converts it for people.
  */
@@ -81,14 +81,6 @@ export function scratchIn(folder: string, name: string): string {
 }
 
 const SCRATCH_FOLDER = /^(?:scratch|ralph-index-.*)$/;
-
-/**
- * The repository for git's own files outside of a view: worktrees, and notes in the configuration. These commands check out
- * nothing, so no filter runs.
- */
-export function outside(repository: Repository): Repository {
-  return { ...repository, enclose: null };
-}
 
 /** Runs git and returns its result, whatever the exit code. */
 export async function execGit(

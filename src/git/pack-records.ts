@@ -5,40 +5,50 @@
  *    and so do their settings for garbage collection.
  * 2. A loose file is removed only if its object is in the pack that was just written. A `git gc` at the same time keeps that
  *    pack: it removes only packs that it has read before.
- * 3. The pack is written in a folder of its own and moved when it is complete: an interrupt leaves nothing behind.
+ * 3. No link below the git folder is followed: an agent may be writing there.
+ * 4. The pack is written in a folder of its own and moved when it is complete: an interrupt leaves nothing behind.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { execGit, GitError, gitFailure, gitOutput, gitPath, utf8, type Repository } from './git.ts';
+import { below } from '../files/below.ts';
+import { foundAt } from '../files/files.ts';
+import { execGit, GitError, gitFailure, gitOutput, type Repository } from './git.ts';
+import { commonFolder } from './worktree.ts';
 
 /** Packs what is loose, and returns the number of packed objects. */
 export async function packRecords(repository: Repository): Promise<number> {
-  const objects = await objectsFolder(repository);
-  const place = join(objects, `${PLACE}${process.pid}-${++attempts}`);
-  removeLeftovers(objects);
+  const common = await commonFolder(repository);
+  const place = `${PLACE}${process.pid}-${++attempts}`;
+  const inObjects = <T>(parts: readonly string[], use: (folder: string) => T): T =>
+    below(common, ['objects', ...parts], { make: false }, use);
+  inObjects([], removeLeftovers);
   try {
-    mkdirSync(join(place, 'pack'), { recursive: true });
-    const name = await writePack(repository, { objects, place });
+    inObjects([], (folder) => mkdirSync(join(folder, place, 'pack'), { recursive: true }));
+    const objects = join(common, 'objects');
+    const name = await writePack(repository, { objects, place: join(objects, place) });
     if (name === null) return 0;
-    const packed = await objectsIn(repository, join(place, 'pack', `${name}.idx`));
-    // Git looks for the index of a pack, so it comes last.
-    const files = readdirSync(join(place, 'pack')).toSorted((a) => (a.endsWith('.idx') ? 1 : -1));
-    for (const file of files) renameSync(join(place, 'pack', file), join(objects, 'pack', file));
-    for (const id of packed) rmSync(join(objects, id.slice(0, 2), id.slice(2)), { force: true });
+    const packed = await objectsIn(repository, join(objects, place, 'pack', `${name}.idx`));
+    inObjects([place, 'pack'], (from) =>
+      inObjects(['pack'], (to) => {
+        // Git looks for the index of a pack, so it comes last.
+        const files = readdirSync(from).toSorted((a) => (a.endsWith('.idx') ? 1 : -1));
+        for (const file of files) renameSync(join(from, file), join(to, file));
+      }),
+    );
+    const loose = new Set(inObjects([], (folder) => readdirSync(folder)));
+    for (const id of packed)
+      if (loose.has(id.slice(0, 2)))
+        inObjects([id.slice(0, 2)], (folder) => rmSync(join(folder, id.slice(2)), { force: true }));
     return packed.length;
   } finally {
-    rmSync(place, { recursive: true, force: true });
+    inObjects([], (folder) => rmSync(join(folder, place), { recursive: true, force: true }));
   }
 }
 
 /** About how many loose objects there are. Counts one folder of 256, as `git gc --auto` does. */
 export async function countLoose(repository: Repository): Promise<number> {
-  const sample = join(await objectsFolder(repository), '17');
-  return existsSync(sample) ? readdirSync(sample).length * 256 : 0;
-}
-
-async function objectsFolder(repository: Repository): Promise<string> {
-  return utf8(await gitPath(repository, ['--git-path', 'objects']));
+  const sample = join(await commonFolder(repository), 'objects', '17');
+  return foundAt(sample)?.isDirectory() === true ? readdirSync(sample).length * 256 : 0;
 }
 
 const PLACE = 'ralph-pack-';

@@ -8,7 +8,7 @@
  * 3. Only the given tree is unregistered, never all missing ones: another may be on a disk that is not mounted.
  */
 import {
-  appendFileSync,
+  closeSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -19,15 +19,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve as resolvePath } from 'node:path';
+import { below } from '../files/below.ts';
+import { foundAt, openRegular, textOf } from '../files/files.ts';
 import { isInside, realPath } from '../files/paths.ts';
 import { readJsonFile } from '../files/read-json.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nonBlank } from '../loop/shape.ts';
+import { outside } from './links.ts';
 import {
   execGit,
   GitError,
   gitOutput,
   gitPath,
-  outside,
   resolveRevision,
   topOf as topInLatin1,
   utf8,
@@ -98,7 +101,7 @@ export async function addTree(
   const where =
     at === null ? [path, branch] : branch === null ? ['--detach', path, at] : ['-b', branch, path, at];
   const add = ['worktree', 'add', '--no-checkout', ...where];
-  await gitOutput(outside({ ...repository, folder: top }), add, { LC_ALL: 'C' });
+  await gitOutput(await outside({ ...repository, folder: top }), add, { LC_ALL: 'C' });
   // Its files come with filters, so as any other git.
   await gitOutput({ ...repository, folder: path }, ['reset', '--hard', '--quiet']);
 }
@@ -115,18 +118,17 @@ export async function commonFolder(repository: Repository): Promise<string> {
 
 /** Hides a tree inside another tree from that tree's `git status` and `git add`. */
 async function exclude(repository: Repository, name: string): Promise<void> {
-  const answer = await gitOutput(repository, [
-    'rev-parse',
-    '--path-format=absolute',
-    '--git-path',
-    'info/exclude',
-  ]);
-  const file = utf8(answer).replace(/\n$/, '');
   const line = `/${name}/`;
-  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  if (before.split('\n').includes(line)) return;
-  mkdirSync(dirname(file), { recursive: true });
-  appendFileSync(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${line}\n`);
+  below(await commonFolder(repository), ['info'], { make: true }, (folder) => {
+    const file = openRegular(join(folder, 'exclude'), 'append', 0o666);
+    try {
+      const before = readFileSync(file, 'utf8');
+      if (!before.split('\n').includes(line))
+        writeFileSync(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${line}\n`);
+    } finally {
+      closeSync(file);
+    }
+  });
 }
 
 /** Removes a tree, its folder and its registration; false if there was none. */
@@ -138,7 +140,7 @@ export async function removeTree(repository: Repository, path: string): Promise<
       rmSync(path, { recursive: true, force: true });
     // Forced, because git refuses any tree with submodules; callers have inspected it.
     const force = tree.isUnfinished ? ['--force', '--force'] : ['--force'];
-    await gitOutput(outside(repository), ['worktree', 'remove', ...force, tree.path]);
+    await gitOutput(await outside(repository), ['worktree', 'remove', ...force, tree.path]);
     removeEmpty(dirname(path));
   }
   return tree !== null;
@@ -159,11 +161,11 @@ export async function removeBranch(repository: Repository, branch: string): Prom
   if (await isKeptBranch(repository, branch)) {
     for (const key of [branchKey(branch), keptKey(branch)]) {
       // oxlint-disable-next-line no-await-in-loop -- both change one file; a note that is missing is no error
-      await execGit(outside(repository), ['config', '--local', '--unset-all', key]);
+      await execGit(await outside(repository), ['config', '--local', '--unset-all', key]);
     }
     return false;
   }
-  await gitOutput(outside(repository), ['branch', '-D', '--quiet', branch]);
+  await gitOutput(await outside(repository), ['branch', '-D', '--quiet', branch]);
   return true;
 }
 
@@ -173,7 +175,7 @@ export async function hasBranch(repository: Repository, branch: string): Promise
 
 /** Notes that a branch stays when the tree on it is removed. */
 export async function keepBranch(repository: Repository, branch: string): Promise<void> {
-  await gitOutput(outside(repository), ['config', '--local', keptKey(branch), 'true']);
+  await gitOutput(await outside(repository), ['config', '--local', keptKey(branch), 'true']);
 }
 
 export async function isKeptBranch(repository: Repository, branch: string): Promise<boolean> {
@@ -192,9 +194,11 @@ export interface TreeOwner {
 export async function setTreeOwner(repository: Repository, path: string, owner: TreeOwner): Promise<void> {
   const [adminFolder, tree] = await Promise.all([adminFolderOf(repository, path), treeAt(repository, path)]);
   if (adminFolder === null) throw new GitError(`${path} is not a worktree of ${repository.folder}`);
-  writeFileSync(join(adminFolder, OWNER_FILE), `${JSON.stringify(owner)}\n`);
+  below(adminFolder, [], { make: false }, (folder) =>
+    replaceFile(join(folder, OWNER_FILE), `${JSON.stringify(owner)}\n`),
+  );
   if (tree?.branch !== null && tree?.branch !== undefined)
-    await gitOutput(outside(repository), ['config', '--local', branchKey(tree.branch), owner.id]);
+    await gitOutput(await outside(repository), ['config', '--local', branchKey(tree.branch), owner.id]);
 }
 
 /** The owner of the tree at a path, even if its folder is gone; null if none is noted. */
@@ -239,13 +243,15 @@ export async function adminFolderOf(repository: Repository, path: string): Promi
 
 async function adminFolders(repository: Repository): Promise<readonly string[]> {
   const parent = join(await commonFolder(repository), 'worktrees');
-  const names = existsSync(parent) ? readdirSync(parent) : [];
-  return names.map((name) => join(parent, name));
+  if (foundAt(parent)?.isDirectory() !== true) return [];
+  const entries = readdirSync(parent, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(parent, name));
 }
 
 function treePathIn(adminFolder: string): string | null {
   try {
-    const link = readFileSync(join(adminFolder, 'gitdir'), 'utf8').replace(/\n$/, '');
+    const link = (textOf(join(adminFolder, 'gitdir')) ?? '').replace(/\n$/, '');
+    if (link === '') return null;
     return realPath(dirname(resolvePath(adminFolder, link)));
   } catch {
     return null;

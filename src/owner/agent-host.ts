@@ -31,7 +31,7 @@ import { tmuxServerOf } from '../store/tmux-server.ts';
 import type { TmuxServer } from '../tmux/server.ts';
 import { explained } from './explained.ts';
 import { agentEnvironment } from './agent-environment.ts';
-import { guardedHost, sandboxed } from './sandboxed-agent.ts';
+import { guardedHost, lookAtGuarded, sandboxed } from './sandboxed-agent.ts';
 
 export function agentHost(
   loop: StartedLoop,
@@ -49,9 +49,8 @@ export function agentHost(
   const makers = {
     process: () =>
       guardedHost(
-        processHost((run) => sandboxed(loop, run, describe(run), state()), processes),
-        (run) => folder.run(run),
-        say,
+        processHost((run) => sandboxed(loop, describe(run), state()), processes),
+        () => lookAtGuarded(folder, say),
       ),
     pane: () =>
       tmuxHost(

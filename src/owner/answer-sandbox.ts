@@ -12,6 +12,7 @@ import { findFolder } from '../store/read-loop.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { reasonOf, UserError } from '../user-error.ts';
+import { lookAtGuarded } from './sandboxed-agent.ts';
 
 /** What a front end shows of a loop. */
 export interface Described {
@@ -93,7 +94,11 @@ function answerTo(
 ): SandboxAnswer | Promise<SandboxAnswer> {
   const { spec, folder, front } = owner;
   const { name } = spec;
-  if (request.type === 'start') return queue.add(() => front().start(request), true);
+  if (request.type === 'start')
+    return queue.add(() => {
+      lookAtGuarded(folder, owner.say);
+      return front().start(request);
+    }, true);
   const isOwn = request.loop === null || request.loop === name;
   const found = isOwn ? folder : findBelow(spec, request.loop ?? name);
   if (found === null)

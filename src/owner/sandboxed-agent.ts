@@ -7,16 +7,12 @@ import { findCommand } from '../process/command.ts';
 import { moveNewAside, noteGuarded } from '../sandbox/guard.ts';
 import { inSandbox, loopSandbox } from '../sandbox/loop-sandbox.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
+import type { LoopFolder } from '../store/store.ts';
 import { treeOf } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 
 /** A run in the loop's sandbox; unchanged if it has none. */
-export function sandboxed(
-  loop: StartedLoop,
-  run: string,
-  spec: ProcessSpec,
-  { policy }: LoopState,
-): ProcessSpec {
+export function sandboxed(loop: StartedLoop, spec: ProcessSpec, { policy }: LoopState): ProcessSpec {
   const { sandbox, timeouts } = policy;
   if (sandbox === null) return spec;
   return {
@@ -26,7 +22,7 @@ export function sandboxed(
       const made = await explained(() => loopSandbox(loop, sandbox, { graceMs: timeouts.killGraceMs }));
       if (!made.sees(program))
         throw new NotStarted({ kind: 'command-not-found', message: isHidden(program) });
-      noteGuarded(loop.folder.run(run), made.guarded);
+      noteGuarded(loop.folder.path, made);
       return made.wrapper;
     },
   };
@@ -46,13 +42,17 @@ function isHidden(program: string): string {
   return `the sandbox hides the agent command ${program}; install it elsewhere, or add its folder to sandbox.write`;
 }
 
+/**
+ * Moves aside what has appeared since the start of the loop's last run and puts links back, and says so. Call before anything outside
+ * of the sandbox uses the workspace: when a run is over, and before a child starts and a commit is made.
+ */
+export function lookAtGuarded({ path }: LoopFolder, say: (line: string) => void): void {
+  for (const done of moveNewAside(path)) say(`warning: ${done}`);
+}
+
 /** A host that moves new settings aside when a run is over, before anything else looks at the workspace. */
-export function guardedHost(
-  host: Host,
-  folderOf: (run: string) => string,
-  say: (line: string) => void,
-): Host {
-  const guarded = (run: HostedRun, id: string): HostedRun => ({
+export function guardedHost(host: Host, look: () => void): Host {
+  const guarded = (run: HostedRun): HostedRun => ({
     receipt: run.receipt,
     ended: run.ended,
     isOfEarlierBoot: run.isOfEarlierBoot,
@@ -60,10 +60,7 @@ export function guardedHost(
     stop: (...how) => run.stop(...how),
     detach: () => run.detach(),
     close(rest) {
-      for (const path of moveNewAside(folderOf(id)))
-        say(
-          `warning: the agent has made ${path}, which programs outside of the sandbox would obey; it was moved to ${folderOf(id)}/set-aside`,
-        );
+      look();
       return run.close(rest);
     },
   });
@@ -71,10 +68,10 @@ export function guardedHost(
     outlivesOwner: host.outlivesOwner,
     async find(request) {
       const found = await host.find(request);
-      return found === null ? null : guarded(found, request.run);
+      return found === null ? null : guarded(found);
     },
     async start(request) {
-      return guarded(await host.start(request), request.run);
+      return guarded(await host.start(request));
     },
   };
 }

@@ -37,6 +37,7 @@ import { changedAfter } from './changed-after.ts';
 import { lookAtPlan } from './loop-plan.ts';
 import { findMarker, moveAside } from './markers.ts';
 import { searchInTime } from './pattern-search.ts';
+import { lookAtGuarded } from './sandboxed-agent.ts';
 import { writePrompt, type PromptedLoop } from './write-prompt.ts';
 
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
@@ -105,7 +106,11 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     fullDisk: (run) => fullDisk(folder.run(run), treeOf(spec)),
     check: (effect, graceMs, interrupt) => changing(() => check(loop, effect, graceMs, interrupt, checkLogs)),
     changes: (...effect) => explained(folder.path, () => (scm ??= loopScm(loop, tree)).changes(...effect)),
-    commit: (...effect) => explained(folder.path, () => (scm ??= loopScm(loop, tree)).commit(...effect)),
+    commit: (...effect) =>
+      explained(folder.path, () => {
+        lookAtGuarded(folder, loop.say);
+        return (scm ??= loopScm(loop, tree)).commit(...effect);
+      }),
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt, tree.take()),
     familyCount: (state) => newCount(state, ledgerAccess(spec).settle(state)),

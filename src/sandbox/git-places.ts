@@ -1,7 +1,8 @@
 /** What of a repository's git folder a sandbox leaves writable, and what not: hooks and configuration run commands outside. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { isTaken } from '../files/files.ts';
+import { dirname, join, resolve } from 'node:path';
+import { foundAt, isTaken, namesIn, textOf } from '../files/files.ts';
+import { realPath } from '../files/paths.ts';
 import { execGit, type Repository } from '../git/git.ts';
 import { isIn } from './sandbox.ts';
 
@@ -11,11 +12,21 @@ export async function gitPlaces(repository: Omit<Repository, 'enclose'>): Promis
   try {
     // Ralph's own calls have no hooks; those of the user are what is to be protected.
     const words = ['rev-parse', '--path-format=absolute', ...asked];
-    const { code, stdout } = await execGit({ ...repository, enclose: null }, words, {}, { as: 'user' });
+    const here = { ...repository, enclose: null };
+    const [{ code, stdout }, origins] = await Promise.all([
+      execGit(here, words, {}, { as: 'user' }),
+      execGit(here, ['config', '--list', '--show-origin', '--name-only', '--null']),
+    ]);
     if (code !== 0) return nothing(repository);
     const output = stdout.toString('utf8');
     const [own = '', common = '', hooks = '', top = ''] = output.split('\n');
     const pointer = join(top, '.git');
+    const configurations = [
+      ...filesIn(origins.stdout.toString('utf8')).map((path) => resolve(top, path)),
+      ...[common, own, ...modulesIn(join(common, 'modules')), ...worktreesIn(common)].flatMap((one) =>
+        CONFIGURATIONS.map((name) => join(one, name)),
+      ),
+    ];
     return {
       common,
       write: [...new Set([common, own])],
@@ -32,6 +43,9 @@ export async function gitPlaces(repository: Omit<Repository, 'enclose'>): Promis
         join(common, 'commondir'),
         ...[common, own, ...worktreesIn(common)].map((one) => join(one, 'config.worktree')),
         ...missingIn(repository.folder),
+        // Those that exist are read-only instead.
+        ...(await withIncluded(here, configurations)),
+        hooks,
       ],
       folders: [join(common, 'hooks')],
     };
@@ -71,13 +85,48 @@ export interface GitPlaces {
 }
 
 function keptIn(folder: string): readonly string[] {
-  return ['config', 'config.worktree', 'hooks', 'commondir', 'gitdir'].map((name) => join(folder, name));
+  return [...CONFIGURATIONS, 'hooks', 'commondir', 'gitdir'].map((name) => join(folder, name));
 }
+
+const CONFIGURATIONS = ['config', 'config.worktree'];
+
+/** The files that git has settings from. */
+function filesIn(origins: string): readonly string[] {
+  const fields = origins.split('\0').filter((field) => field.startsWith('file:'));
+  return [...new Set(fields.map((field) => field.slice('file:'.length)))];
+}
+
+/** Configuration files and what they include, at any depth, whether the condition of an include holds now or not. */
+async function withIncluded(repository: Repository, files: readonly string[]): Promise<readonly string[]> {
+  const seen = new Set(files);
+  // Grows meanwhile.
+  for (const file of seen) {
+    if (!/include/i.test(textOf(realPath(file)) ?? '')) continue;
+    // oxlint-disable-next-line no-await-in-loop -- rare
+    for (const path of await includesIn(repository, file)) seen.add(path);
+    if (seen.size > MAX_INCLUDES) break;
+  }
+  return [...seen];
+}
+
+async function includesIn(repository: Repository, file: string): Promise<readonly string[]> {
+  const asked = ['config', '--file', file, '--no-includes', '--null', '--get-regexp', INCLUDES];
+  const { stdout } = await execGit(repository, asked);
+  const entries = stdout.toString('utf8').split('\0');
+  const paths = entries.flatMap((entry) => entry.split('\n').slice(1, 2)).filter((path) => path !== '');
+  const home = repository.env['HOME'] ?? '/';
+  return paths.map((path) =>
+    path.startsWith('~/') ? join(home, path.slice(2)) : resolve(dirname(file), path),
+  );
+}
+
+const INCLUDES = String.raw`^include(if\..*)?\.path$`;
+const MAX_INCLUDES = 1000;
 
 /** The git folders of the repository's worktrees. */
 function worktreesIn(common: string): readonly string[] {
   const folder = join(common, 'worktrees');
-  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+  return foundAt(folder)?.isDirectory() === true ? namesIn(folder).map((name) => join(folder, name)) : [];
 }
 
 /** The git folders of submodules; their names may have several parts. */

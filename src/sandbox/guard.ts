@@ -4,14 +4,16 @@
  */
 import { cpSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { isTaken, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { isTaken, namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { isRecord } from '../loop/shape.ts';
+import { noteLinks, undoLinks } from './git-links.ts';
 
-/** Notes where each of these paths leads now, in the run's folder. */
-export function noteGuarded(runFolder: string, paths: readonly string[]): void {
+/** Notes where each of these paths leads now, in the loop's state. */
+export function noteGuarded(loopFolder: string, { guarded: paths, gitFolders }: Guarded): void {
+  noteLinks(loopFolder, gitFolders);
   const links: Record<string, string> = {};
   for (const path of paths)
     follow(path, (link, to) => {
@@ -19,25 +21,46 @@ export function noteGuarded(runFolder: string, paths: readonly string[]): void {
       return true;
     });
   const before = Object.fromEntries(paths.map((path) => [path, target(path)]));
-  replaceFile(join(runFolder, NOTE), `${JSON.stringify({ before, links })}\n`, { mode: PRIVATE_FILE });
+  replaceFile(join(loopFolder, NOTE), `${JSON.stringify({ before, links })}\n`, { mode: PRIVATE_FILE });
+}
+
+/** What a sandbox cannot keep as it is. */
+export interface Guarded {
+  /** Settings files that must not appear while it is used. */
+  readonly guarded: readonly string[];
+  /** Git folders, in which no link must appear. */
+  readonly gitFolders: readonly string[];
 }
 
 /**
- * Moves what has appeared since into the run's folder, and returns where it was. A new link on the way is moved itself: what it
- * leads to may be a file of the user's.
+ * Moves what has appeared since into the loop's state, and returns what was done, for people. A new link on the way is moved itself:
+ * what it leads to may be a file of the user's.
  */
-export function moveNewAside(runFolder: string): readonly string[] {
-  const { before, links } = readNote(join(runFolder, NOTE));
+export function moveNewAside(loopFolder: string): readonly string[] {
+  const { before, links } = readNote(join(loopFolder, NOTE));
   const moved: string[] = [];
+  const aside = (found: string, path: string): void => {
+    const place = join(loopFolder, 'set-aside');
+    makeFolders(place, PRIVATE_FOLDER);
+    moved.push(path);
+    move(found, join(place, String(namesIn(place).length + 1)));
+  };
+  const restored = undoLinks(loopFolder, aside);
   for (const [path] of Object.entries(before).filter(leadsElsewhere)) {
     const found = follow(path, (link, to) => links[link] === to);
     // A link that was moved for an earlier path is gone.
     if (!isTaken(found)) continue;
-    makeFolders(join(runFolder, 'set-aside'), PRIVATE_FOLDER);
-    moved.push(path);
-    move(found, join(runFolder, 'set-aside', String(moved.length)));
+    aside(found, path);
   }
-  return moved;
+  return [
+    ...restored.map(
+      (path) => `the agent has made a link of ${path}; it was put back as it was before the run`,
+    ),
+    ...moved.map(
+      (path) =>
+        `the agent has made ${path}, which programs outside of the sandbox would obey; it was moved to ${loopFolder}/set-aside`,
+    ),
+  ];
 }
 
 function leadsElsewhere([path, was]: readonly [string, unknown]): boolean {

@@ -18,16 +18,15 @@ import { UserError } from '../user-error.ts';
 import { bubblewrapCommand } from './bubblewrap.ts';
 import { sandboxEnvironment } from './environment.ts';
 import { gitPlaces } from './git-places.ts';
+import type { Guarded } from './guard.ts';
 import { probeSandbox, type Environment, type Probe } from './probe.ts';
 import { placesOf, sees, type View } from './sandbox.ts';
 import { noteSandbox } from './sandboxed-trees.ts';
 import { seatbeltCommand } from './seatbelt.ts';
 import { isFolder, viewOf } from './view.ts';
 
-export interface LoopSandbox {
+export interface LoopSandbox extends Guarded {
   readonly wrapper: Wrapper;
-  /** Settings files that must not appear while it is used (`guard.ts`). */
-  readonly guarded: readonly string[];
   /** Whether a program can be started in it. */
   readonly sees: (program: string) => boolean;
 }
@@ -58,7 +57,8 @@ export async function loopSandbox(
   noteSandbox({ id: spec.id, policy, common: git.common, trees: [tree, spec.workspace] });
   const places = placesOf(view);
   const canSee = (program: string): boolean => sees(places, program) && sees(places, realpathSync(program));
-  return { wrapper: wrapperOf(probe, view, { policy, cwd: tree, graceMs }), guarded, sees: canSee };
+  const wrapper = wrapperOf(probe, view, { policy, cwd: tree, graceMs });
+  return { wrapper, guarded, gitFolders: git.write, sees: canSee };
 }
 
 /** How a program is put into a view. */

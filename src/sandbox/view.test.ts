@@ -161,17 +161,21 @@ describe('what the agent of a loop may see and change', () => {
   });
 });
 
+/** What is moved now. */
+const movedPaths = (): readonly (string | undefined)[] =>
+  moveNewAside(path('run')).map((line) => /^the agent has made ([^,]*), which/.exec(line)?.[1]);
+
 it('settings that appear during a run are moved aside, and those from before are not', () => {
   const run = path('run');
   mkdirSync(run);
   const old = write('w/old.json', 'old');
   const paths = ['w/old.json', 'w/new.json', 'w/folder', 'w/empty', 'w/link'].map(path);
-  noteGuarded(run, paths);
+  noteGuarded(run, { guarded: paths, gitFolders: [] });
   write('w/new.json', 'new');
   write('w/folder/hook');
   mkdirSync(path('w/empty'));
   symlinkSync('/nowhere', path('w/link'));
-  expect(moveNewAside(run)).toEqual([path('w/new.json'), path('w/folder'), path('w/link')]);
+  expect(movedPaths()).toEqual([path('w/new.json'), path('w/folder'), path('w/link')]);
   expect(paths.filter((one) => existsSync(one))).toEqual([old, path('w/empty')]);
   expect(existsSync(join(run, 'set-aside', '2', 'hook'))).toBe(true);
   expect(moveNewAside(run)).toEqual([]);
@@ -186,13 +190,13 @@ it('a new link on the way to settings is moved aside, and not the file that it l
   symlinkSync('shared', path('w/.gemini'));
   const names = ['.claude/settings.json', '.claude/hooks', '.codex/config.toml', '.gemini/settings.json'];
   const paths = names.map((name) => path(`w/${name}`));
-  noteGuarded(run, paths);
+  noteGuarded(run, { guarded: paths, gitFolders: [] });
   symlinkSync(path('home/.claude'), path('w/.claude'));
   rmSync(path('w/.codex'), { recursive: true });
   const config = write('home/.codex/config.toml', 'precious');
   symlinkSync(path('home/.codex'), path('w/.codex'));
   write('w/shared/settings.json', 'new');
-  expect(moveNewAside(run)).toEqual([paths[0], paths[2], paths[3]]);
+  expect(movedPaths()).toEqual([paths[0], paths[2], paths[3]]);
   expect([precious, config].every((file) => existsSync(file))).toBe(true);
   const left = ['w/.claude', 'w/.codex', 'w/.gemini', 'w/shared/settings.json'];
   expect(left.filter((name) => existsSync(path(name)))).toEqual(['w/.gemini']);

@@ -1,4 +1,5 @@
 import { dropKeptIndex } from '../git/kept-index.ts';
+import { forgetLinks } from '../sandbox/git-links.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { checkpointIndex } from './loop-tree.ts';
 import type { Packing } from './packing.ts';
@@ -8,6 +9,7 @@ export function endCheckpoints(loop: {
   readonly folder: LoopFolder;
   readonly packing: Packing;
 }): Promise<void> {
+  forgetLinks(loop.folder.path);
   dropKeptIndex(checkpointIndex(loop.folder));
   return loop.packing.end();
 }

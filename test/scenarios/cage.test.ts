@@ -7,6 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { linksBelow } from '../../src/git/links.ts';
 import { commits, contents, DONE, openCage, type Cage } from './cage-stage.ts';
 
 const COMMIT = ['-p', 'a task', '-m', '1'];
@@ -30,15 +31,74 @@ describe('links in the git folder', () => {
         `ln -sf ${victims[0]} .git/COMMIT_EDITMSG`,
         `ln -sf ${victims[1]} .git/logs/HEAD`,
         `ln -sf ${victims[2]} .git/logs/refs/heads/master`,
-        `rm -rf .git/refs/ralph && ln -s ${folder} .git/refs/ralph`,
         `for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do for j in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do [ -e .git/objects/$i$j ] || ln -s ${folder} .git/objects/$i$j; done; done`,
         DONE,
       ].join('\n'),
     );
-    const { stderr } = await stage.run(...COMMIT);
-    expect(stderr).not.toContain('unknown option');
+    const { code, stderr } = await stage.run(...COMMIT);
+    expect(code).toBe(0);
     expect(contents(victims)).toEqual(victims.map(() => 'as it was\n'));
     expect(readdirSync(folder)).toEqual(['kept']);
+    // They are gone, since the user's own git would follow them.
+    expect(stderr).toContain(
+      `warning: the agent has made ${stage.path('.git/COMMIT_EDITMSG')}, which programs`,
+    );
+    expect(linksBelow(stage.path('.git'))).toEqual([]);
+    expect(stage.git('log', '-1', '--format=%s')).toBe('Work\n');
+  });
+
+  it('lead no record of Ralph out of it', async () => {
+    const { stage, inHome } = openCage();
+    const folder = dirname(inHome('refs/kept', ''));
+    stage.plans(1, `rm -rf .git/refs/ralph && ln -s ${folder} .git/refs/ralph; ${DONE}`);
+    commits(stage);
+    const { code } = await stage.run(...COMMIT);
+    expect(code).toBe(0);
+    expect(readdirSync(folder)).toEqual(['kept']);
+    expect(linksBelow(stage.path('.git'))).toEqual([]);
+  });
+
+  it('in the place of HEAD, the index and packed-refs are put back as they were', async () => {
+    const { stage, inHome } = openCage();
+    stage.git('branch', 'other');
+    stage.git('pack-refs', '--all');
+    stage.write('staged', 'staged');
+    stage.git('add', 'staged');
+    const names = ['HEAD', 'index', 'packed-refs'].map((name) => stage.path(`.git/${name}`));
+    const before = contents(names);
+    const victim = inHome('victim', 'ref: refs/heads/other\n');
+    stage.plans(1, `${names.map((name) => `ln -sf ${victim} ${name}`).join('; ')}; ${DONE}`);
+    commits(stage);
+    const { stderr } = await stage.run(...COMMIT);
+    expect(contents(names)).toEqual(before);
+    for (const name of names)
+      expect(stderr).toContain(`warning: the agent has made a link of ${name}; it was put back`);
+    expect(stage.git('status', '--porcelain', '-uno')).toBe('A  staged\n');
+    expect(contents([victim])).toEqual(['ref: refs/heads/other\n']);
+  });
+
+  it('that were there before a run stay, and refuse a worktree', async () => {
+    const { stage, inHome } = openCage();
+    const elsewhere = inHome('logs', '');
+    stage.plans(1, DONE);
+    commits(stage);
+    execFileSync('ln', ['-s', elsewhere, stage.path('.git/logs/refs/heads/other')]);
+    await stage.run(...COMMIT);
+    expect(linksBelow(stage.path('.git'))).toHaveLength(1);
+    const { code, stderr } = await stage.ralph(
+      'run',
+      '--name',
+      'two',
+      '--worktree',
+      '-p',
+      'x',
+      '--',
+      stage.agent,
+    ).ended;
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      '.git/logs/refs/heads/other is a symbolic link, which git would follow; remove it',
+    );
   });
 
   it('do not let it write the index of another repository', async () => {
@@ -50,6 +110,7 @@ describe('links in the git folder', () => {
     stage.plans(1, `echo x >made; ln -sf ${other}/.git/index .git/index; ${DONE}`);
     await stage.run(...COMMIT);
     expect(contents([join(other, '.git/index')])).toEqual([before]);
+    expect(stage.git('show', '--name-only', '--format=', 'HEAD')).toBe('made\n');
   });
 });
 
@@ -202,6 +263,44 @@ ${ralph} run --name child -m 1 "x" >"$FAKE_CALL/child" 2>&1; ${DONE}`,
     expect(await stage.process('diff', 'it').ended).toMatchObject({ code: 0 });
     expect(await stage.ralph('rewind', 'it', 'start').ended).toMatchObject({ code: 0 });
     expect(cage.hasSung()).toBe(false);
+  });
+});
+
+describe('what the configuration names', () => {
+  it('is read-only if it is included, at any depth and on any condition, and moved aside if it is new', async () => {
+    const { stage } = openCage();
+    stage.git('config', 'include.path', '../one.inc');
+    stage.git('config', 'includeIf.onbranch:never.path', '../two.inc');
+    stage.git('config', 'core.hooksPath', 'hooks-to-come');
+    stage.write('one.inc', '[include]\n\tpath = three.inc\n');
+    stage.write('two.inc', '[IncludeIf "gitdir:/nowhere/"]\n\tpath = four.inc\n');
+    const lines = ['one', 'two', 'three', 'four'].map(
+      (name) => `echo '[x]' >>${name}.inc && echo ${name} >>"$FAKE_CALL/written"`,
+    );
+    stage.plans(
+      1,
+      [...lines, 'mkdir hooks-to-come', 'echo x >hooks-to-come/pre-commit', 'echo x >made', DONE].join('\n'),
+    );
+    const { stderr } = await stage.run(...COMMIT);
+    expect(stage.given(1, 'written')).toBe('three\nfour\n');
+    for (const name of ['three.inc', 'four.inc', 'hooks-to-come'])
+      expect(stderr).toContain(`warning: the agent has made ${stage.path(name)}, which programs`);
+    expect(readdirSync(stage.workspace)).not.toContain('hooks-to-come');
+    expect(stage.git('show', '--name-only', '--format=', 'HEAD')).toBe('made\n');
+  });
+
+  it('is looked at before a child starts', { timeout: 120_000 }, async () => {
+    const { stage } = openCage();
+    commits(stage);
+    const ralph = `${process.execPath} ${stage.main}`;
+    stage.plans(
+      1,
+      `echo '{}' >.mcp.json; ${ralph} run --name child -m 1 "x" >"$FAKE_CALL/child" 2>&1; ls -a >"$FAKE_CALL/seen"; ${DONE}`,
+    );
+    stage.plans(2, DONE);
+    await stage.run(...COMMIT);
+    expect(stage.given(1, 'child')).toContain('started child');
+    expect(stage.given(1, 'seen')).not.toContain('.mcp.json');
   });
 });
 
