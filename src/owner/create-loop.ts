@@ -139,7 +139,7 @@ async function refuseRequest(request: LoopRequest): Promise<void> {
   await refuseWithoutSandbox(policy, env, workspace);
   if (policy.host === 'tmux' && perform === undefined) await refuseWithoutTmux(request);
   if (request.worktree === true) await refuseWorktree(policy, workspace, env);
-  else await refuseCommit(policy, workspace, env);
+  await refuseCommit(policy, workspace, env, request.worktree === true);
   refuseSecrets(request);
   refuseMarkers(policy, workspace);
   // In a worktree the plan that is committed counts.

@@ -5,7 +5,7 @@
  * 1. It holds for every loop and command, sandboxed or not, wherever a sandboxed loop that still exists can write.
  * 2. It is made anew for each git, because files that it covers may have appeared.
  */
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { gitPath, type Enclose, type Repository } from '../git/git.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
@@ -13,6 +13,7 @@ import { stateFolder } from '../store/state-folder.ts';
 import { withoutSockets } from './environment.ts';
 import { gitPlaces } from './git-places.ts';
 import { workingProbe, wrapperOf } from './loop-sandbox.ts';
+import { placesOf, sees, type View } from './sandbox.ts';
 import { sandboxedTrees, touches } from './sandboxed-trees.ts';
 import { viewOf } from './view.ts';
 
@@ -24,21 +25,45 @@ export function enclosing(own: SandboxPolicy | null): Enclose {
     const { env } = repository;
     const tree = realpathSync(repository.folder);
     const probe = await workingProbe(env, tree);
-    const { view } = viewOf({
-      tree,
-      workspace: tree,
-      places: scratch === null ? [] : [scratch],
-      state: stateFolder(),
-      env: env['HOME'] === undefined ? { ...env, HOME: homedir() } : env,
-      call: null,
-      policy,
-      git: await gitPlaces({ command: ['git'], folder: tree, env }),
-    });
+    const view = await viewAt(tree, { env, policy, scratch });
     return {
       wrapper: wrapperOf(probe, view, { policy, cwd: tree, graceMs: GRACE_MS }),
       env: withoutSockets(env),
     };
   };
+}
+
+async function viewAt(
+  tree: string,
+  {
+    env,
+    policy,
+    scratch,
+  }: Pick<Repository, 'env'> & { readonly policy: SandboxPolicy; readonly scratch: string | null },
+): Promise<View> {
+  const { view } = viewOf({
+    tree,
+    workspace: tree,
+    places: scratch === null ? [] : [scratch],
+    state: stateFolder(),
+    env: env['HOME'] === undefined ? { ...env, HOME: homedir() } : env,
+    call: null,
+    policy,
+    git: await gitPlaces({ command: ['git'], folder: tree, env }),
+  });
+  return view;
+}
+
+/** Whether a path that exists is hidden from a loop's git. */
+export async function isHidden(
+  own: SandboxPolicy | null,
+  repository: Pick<Repository, 'folder' | 'env'>,
+  path: string,
+): Promise<boolean> {
+  const policy = own ?? (await sandboxAt(repository));
+  if (policy === null || !existsSync(path)) return false;
+  const view = await viewAt(realpathSync(repository.folder), { ...repository, policy, scratch: null });
+  return !sees(placesOf(view), realpathSync(path));
 }
 
 /** What a hook may take to end. */

@@ -22,25 +22,29 @@ import { branchFact } from './branch.ts';
 import { startRecord } from './evidence.ts';
 import { checkpointIndex } from './loop-tree.ts';
 import { scmProgram } from './program.ts';
+import { refuseHiddenKey } from './signing-key.ts';
 import { userGit } from './user-git.ts';
 
-/** Refuses a loop that could not commit, before it is created. */
+/** Refuses a loop that could not commit, before it is created; `refuseWorktree` has looked at a worktree's repository. */
 export async function refuseCommit(
   { commit, sandbox }: Policy,
   workspace: string,
   env: Readonly<Record<string, string>>,
+  isInWorktree: boolean,
 ): Promise<void> {
   if (commit === null || commit.tasks.length === 0) return;
   const program = scmProgram(commit, workspace, env);
   if ('problem' in program) throw new UserError(program.problem);
   if (!program.isGit || !commit.tasks.some(isCommit)) return;
-  const problem = await problemWith({
+  const repository: Repository = {
     command: program.command,
     folder: workspace,
     env: nonInteractiveEnv(env),
     enclose: enclosing(sandbox),
-  });
+  };
+  const problem = isInWorktree ? null : await problemWith(repository);
   if (problem !== null) throw new UserError(`cannot commit: ${problem}`);
+  await refuseHiddenKey(repository, sandbox);
 }
 
 /** Warnings about other loops that are running on the same files. */

@@ -34,6 +34,7 @@ import { shellQuote } from '../process/shell-quote.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { checkMarker, runEnvironment } from '../store/run-environment.ts';
 import { startRef } from '../scm/start.ts';
+import { remedyInView } from '../scm/task-steps.ts';
 import { recordLimits } from '../scm/user-git.ts';
 import { masked } from '../store/secrets.ts';
 import { setUp } from './set-up.ts';
@@ -165,7 +166,8 @@ class Merge {
     if (answer.code !== 0) {
       await cancelCommit(tree, place);
       const { message: reason } = gitFailure(args, answer);
-      throw new UserError(`cannot commit the uncommitted changes in ${path}: ${reason}`, 1);
+      const remedy = remedyInView(answer.stderr);
+      throw new UserError(`cannot commit the uncommitted changes in ${path}: ${reason}${remedy}`, 1);
     }
     await finishCommit(tree, place, (await resolveRevision(tree, 'HEAD^{commit}')) ?? '');
     this.#request.say(
@@ -180,7 +182,8 @@ class Merge {
     await addTree({ ...trial, folder: this.#here.folder }, { path: trial.folder, branch: null, at: from });
     const args = ['merge', '--no-edit', '-m', `Merge branch '${branch}'`, `refs/heads/${branch}`];
     const answer = await execGit(trial, args, {}, { as: 'user' });
-    if (answer.code !== 0) throw await this.#conflict(into, gitFailure(args, answer).message);
+    if (answer.code !== 0)
+      throw await this.#conflict(into, `${gitFailure(args, answer).message}${remedyInView(answer.stderr)}`);
     const commit = (await resolveRevision(trial, 'HEAD^{commit}')) ?? '';
     await this.#refuseOverwriting(from, commit);
     if (this.#request.checks) await this.#check();
@@ -303,7 +306,9 @@ class Merge {
         `${into} has changed since the merge began${problem === null ? '' : ` (${problem})`}; nothing was merged, try again`,
         1,
       );
-    const failure = await moveBranch(this.#here, { branch: into, from, to: commit });
+    // Files outside of a workspace that is a subfolder change too.
+    const top = { ...this.#here, folder: await topOf(this.#here) };
+    const failure = await moveBranch(top, { branch: into, from, to: commit });
     if (failure !== null) throw new UserError(failure, 1);
   }
 }

@@ -321,3 +321,21 @@ it('a merge runs its hooks and filters in the sandbox', async () => {
   expect(stage.hasPlanFile('merged')).toBe(true);
   expect(cage.hasSung()).toBe(false);
 });
+
+it('a loop that signs its commits with a key that the sandbox hides is refused, with the ways out', async () => {
+  const { stage, inHome } = openCage();
+  stage.git('config', 'commit.gpgSign', 'true');
+  inHome('.gnupg/key', 'private');
+  for (const more of [[], ['--worktree']]) {
+    // oxlint-disable-next-line no-await-in-loop -- one stage
+    const { code, stderr } = await stage.run(...COMMIT, ...more);
+    expect(code).toBe(2);
+    expect(stderr).toContain('"scm": { "command": "git -c commit.gpgSign=false" }');
+    expect(stderr).toContain('.gnupg to sandbox.write');
+  }
+  expect(stage.loops).toEqual([]);
+  stage.settings({ scm: { command: 'git -c commit.gpgSign=false', tasks: ['commit'] } });
+  stage.plans(1, `echo x >made; ${DONE}`);
+  expect((await stage.run(...COMMIT)).code).toBe(0);
+  expect(stage.git('log', '-1', '--format=%s')).toBe('Work\n');
+});
