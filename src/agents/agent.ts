@@ -94,8 +94,10 @@ export interface OwnFiles {
   readonly path?: string;
   /** Its own program, which it unpacks there if it is missing: never writable. */
   readonly isProgram?: true;
-  /** Files in it that it obeys the next time it is started: settings, hooks, MCP servers, instructions. */
+  /** What it obeys or executes the next time it is started: settings, hooks, MCP servers, instructions, scripts. */
   readonly settings: readonly string[];
+  /** What it obeys or executes, too, and makes itself where it is missing: read-only only where it exists. */
+  readonly made?: readonly string[];
   /** Folders in it with such files; they are made if they are missing. */
   readonly settingsFolders: readonly string[];
 }

@@ -30,7 +30,12 @@ export const amp: Agent = {
     credentials: ['AMP_API_KEY'],
     account: ['AMP_URL'],
     files: [
-      { folder: { variable: 'XDG_DATA_HOME', below: '.local/share' }, path: 'amp', ...NO_SETTINGS },
+      {
+        folder: { variable: 'XDG_DATA_HOME', below: '.local/share' },
+        path: 'amp',
+        ...NO_SETTINGS,
+        made: ['bin'],
+      },
       { folder: { variable: 'XDG_CACHE_HOME', below: '.cache' }, path: 'amp', ...NO_SETTINGS },
       {
         folder: { variable: 'XDG_CONFIG_HOME', below: '.config' },

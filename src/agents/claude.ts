@@ -40,7 +40,25 @@ export const claude: Agent = {
     files: [
       {
         folder: { variable: 'CLAUDE_CONFIG_DIR', below: '.claude' },
-        settings: ['settings.json', 'settings.local.json', 'managed-settings.json', 'CLAUDE.md'],
+        settings: [
+          'settings.json',
+          'settings.local.json',
+          'managed-settings.json',
+          'remote-settings.json',
+          '.config.json',
+          '.mcp.json',
+          'keybindings.json',
+          'CLAUDE.md',
+          'statusline.sh',
+          'local',
+          'bin',
+          'scripts',
+          'workflows',
+          'routines',
+          'state/unattended-serving-consent.json',
+        ],
+        // With CLAUDE_CONFIG_DIR it is in that folder.
+        made: ['.claude.json'],
         settingsFolders: ['hooks', 'plugins', 'agents', 'commands', 'skills', 'rules', 'output-styles'],
       },
       // Not `~/.claude.json`: it has the user's MCP servers, and it need not be writable.

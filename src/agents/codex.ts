@@ -44,7 +44,18 @@ export const codex: Agent = {
     files: [
       {
         folder: { variable: 'CODEX_HOME', below: '.codex' },
-        settings: ['config.toml', 'managed_config.toml', 'requirements.toml', 'hooks.json', 'AGENTS.md'],
+        settings: [
+          'config.toml',
+          'managed_config.toml',
+          'requirements.toml',
+          'environments.toml',
+          '.env',
+          'hooks.json',
+          'AGENTS.md',
+          'AGENTS.override.md',
+          'bin',
+          'scripts',
+        ],
         settingsFolders: ['hooks', 'rules', 'prompts', 'skills', 'plugins', 'agents'],
       },
     ],

@@ -42,7 +42,16 @@ export const copilot: Agent = {
     files: [
       {
         folder: { variable: 'COPILOT_HOME', below: '.copilot' },
-        settings: ['mcp-config.json', 'lsp-config.json', 'copilot-instructions.md'],
+        settings: [
+          'settings.json',
+          'mcp-config.json',
+          'lsp-config.json',
+          'permissions-config.json',
+          'providers.json',
+          'copilot-instructions.md',
+          'bin',
+          'scripts',
+        ],
         settingsFolders: ['hooks', 'agents', 'skills', 'installed-plugins'],
       },
       {

@@ -37,7 +37,17 @@ export const gemini: Agent = {
     files: [
       {
         folder: { variable: null, below: '.gemini' },
-        settings: ['settings.json', 'trustedFolders.json', 'GEMINI.md', '.env'],
+        settings: [
+          'settings.json',
+          'trustedFolders.json',
+          'keybindings.json',
+          'GEMINI.md',
+          'system.md',
+          '.env',
+          'bin',
+          'scripts',
+        ],
+        made: ['tmp/bin'],
         settingsFolders: ['extensions', 'commands', 'policies', 'hooks', 'agents', 'skills'],
       },
     ],

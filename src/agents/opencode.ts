@@ -53,13 +53,33 @@ export const opencode: Agent = {
     credentials: ['OPENCODE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
     account: ['XDG_DATA_HOME', 'OPENCODE_CONFIG'],
     files: [
-      { folder: { variable: 'XDG_DATA_HOME', below: '.local/share' }, path: 'opencode', ...NO_SETTINGS },
+      {
+        folder: { variable: 'XDG_DATA_HOME', below: '.local/share' },
+        path: 'opencode',
+        ...NO_SETTINGS,
+        made: ['bin'],
+      },
       { folder: { variable: 'XDG_STATE_HOME', below: '.local/state' }, path: 'opencode', ...NO_SETTINGS },
-      { folder: { variable: 'XDG_CACHE_HOME', below: '.cache' }, path: 'opencode', ...NO_SETTINGS },
+      {
+        folder: { variable: 'XDG_CACHE_HOME', below: '.cache' },
+        path: 'opencode',
+        ...NO_SETTINGS,
+        made: ['bin', 'node_modules', 'package.json'],
+      },
       {
         folder: { variable: 'XDG_CONFIG_HOME', below: '.config' },
         path: 'opencode',
-        settings: ['opencode.json', 'opencode.jsonc', 'config.json', 'AGENTS.md'],
+        settings: [
+          'opencode.json',
+          'opencode.jsonc',
+          'config.json',
+          'AGENTS.md',
+          'mode',
+          'modes',
+          'bin',
+          'scripts',
+        ],
+        made: ['node_modules', 'package.json', 'package-lock.json'],
         settingsFolders: [
           'plugin',
           'plugins',

@@ -36,7 +36,21 @@ export const qwen: Agent = {
     files: [
       {
         folder: { variable: null, below: '.qwen' },
-        settings: ['settings.json', 'trustedFolders.json', 'QWEN.md', '.env'],
+        settings: [
+          'settings.json',
+          'trustedFolders.json',
+          'QWEN.md',
+          'AGENTS.md',
+          'system.md',
+          '.env',
+          'rules',
+          'output-styles',
+          'locales',
+          'updates',
+          'bin',
+          'scripts',
+        ],
+        made: ['output-language.md', 'tmp/bin'],
         settingsFolders: ['extensions', 'commands', 'policies', 'hooks', 'agents', 'skills'],
       },
     ],

@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { AgentCall, OwnFiles } from '../agents/agent.ts';
 import { ALL_AGENTS } from '../agents/all-agents.ts';
+import { namesIn } from '../files/files.ts';
 import { PROJECT_BUS } from '../bus/bus-file.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
 import { socketsIn } from './environment.ts';
@@ -57,8 +58,11 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
     ...real([state, join(home, '.local', 'state', 'ralph')]),
   ];
   // Ralph's own folder has the settings and the desks of other loops.
-  const keep = real([join(tree, '.ralph'), join(workspace, '.ralph'), ...settings, ...git.keep]).filter(
-    (path) => isInAny(path, [...write, ...given.write]),
+  const made = own.flatMap(({ files, path }) => (files.made ?? []).map((name) => join(path, name)));
+  const scripts = own.flatMap(({ path }) => scriptsIn(path));
+  const ralphs = [tree, workspace].map((folder) => join(folder, '.ralph'));
+  const keep = real([...ralphs, ...settings, ...made, ...scripts, ...git.keep]).filter((path) =>
+    isInAny(path, [...write, ...given.write]),
   );
   return { view: { write, keep, temporary, hide, visible, given }, guarded: settings };
 }
@@ -145,6 +149,18 @@ function ownPath({ folder, path }: OwnFiles, env: Readonly<Record<string, string
   const base = isAbsolute(named) ? named : join(env['HOME'] ?? '/', folder.below);
   return path === undefined ? base : join(base, path);
 }
+
+/** The programs in a folder of an agent's: settings may name them, and their names can be any. */
+function scriptsIn(folder: string): readonly string[] {
+  return namesIn(folder)
+    .map((name) => join(folder, name))
+    .filter((path) => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      return found?.isFile() === true && ((found.mode & 0o111) !== 0 || SCRIPT.test(path));
+    });
+}
+
+const SCRIPT = /\.(?:sh|bash|zsh|js|cjs|mjs|ts|py|rb|pl)$/;
 
 /** The agent would make it itself, where it could. */
 function makeQuietly(folder: string): void {

@@ -339,3 +339,37 @@ it('a loop that signs its commits with a key that the sandbox hides is refused, 
   expect((await stage.run(...COMMIT)).code).toBe(0);
   expect(stage.git('log', '-1', '--format=%s')).toBe('Work\n');
 });
+
+it("the agent's own folder: a login is renewed, and what the CLI executes or obeys is not", async () => {
+  const { stage, inHome } = openCage();
+  const claude = stage.installs('claude');
+  for (const [name, text] of Object.entries({
+    '.credentials.json': 'old',
+    'statusline.sh': 'old',
+    'my-line': 'old',
+    'local/claude': 'old',
+    'scripts/x.sh': 'old',
+  }))
+    inHome(`.claude/${name}`, text);
+  chmodSync(inHome('.claude/my-line', 'old'), 0o755);
+  const names = ['statusline.sh', 'my-line', 'local/claude', 'scripts/x.sh'];
+  const writes = names.map(
+    (name) =>
+      `echo new >"$HOME/.claude/${name}"; rm -f "$HOME/.claude/${name}"; mv "$HOME/.claude/scripts" "$HOME/.claude/s"`,
+  );
+  const renews =
+    'echo new >"$HOME/.claude/c.tmp" && mv "$HOME/.claude/c.tmp" "$HOME/.claude/.credentials.json"';
+  stage.plans(
+    1,
+    [...writes, renews, 'mkdir "$HOME/.claude/bin" && echo x >"$HOME/.claude/bin/claude"', 'true'].join('\n'),
+  );
+  commits(stage);
+  const { stderr } = await stage.ralph('run', '--name', 'it', ...COMMIT, '--agent', 'claude').ended;
+  expect(stage.calls).toBeGreaterThan(0);
+  const home = dirname(inHome('.claude/x', ''));
+  expect(contents(names.map((name) => join(home, name)))).toEqual(names.map(() => 'old'));
+  expect(contents([join(home, '.credentials.json')])).toEqual(['new\n']);
+  expect(stderr).toContain(`warning: the agent has made ${home}/bin, which programs`);
+  expect(readdirSync(home)).not.toContain('bin');
+  expect(claude).toContain('bin/claude');
+});
