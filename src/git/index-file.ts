@@ -1,5 +1,5 @@
 /** What the index file itself tells without running git. Remembered per folder until the file changes. */
-import { closeSync, lstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, lstatSync, readFileSync, readSync } from 'node:fs';
 import { openRegular } from '../files/files.ts';
 import { gitPath, type Repository } from './git.ts';
 
@@ -59,7 +59,7 @@ export function stampOf(path: string): string {
 export function entriesIn(path: string): number {
   const header = Buffer.alloc(HEADER_BYTES);
   try {
-    const file = openSync(path, 'r');
+    const file = openRegular(path, 'read');
     try {
       readSync(file, header);
     } finally {

@@ -85,6 +85,6 @@ async function hasUnpublished(repository: Repository, gitFolder: string): Promis
   // Its configured work tree may be gone.
   const location = [`--git-dir=${gitFolder}`, `--work-tree=${gitFolder}`];
   const count = ['rev-list', '--count', '--all', '--not', '--remotes'];
-  const { code, stdout } = await execGit({ ...repository, folder: '/' }, [...location, ...count]);
+  const { code, stdout } = await execGit({ ...repository, folder: gitFolder }, [...location, ...count]);
   return code !== 0 || Number(stdout.toString('latin1')) > 0;
 }

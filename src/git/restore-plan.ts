@@ -1,5 +1,5 @@
 /** What a restore has to change: the tree that is there, the tree that is wanted, and the files in which they differ. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { differences, GITLINK_MODE } from './differences.ts';
 import {
   execGit,
@@ -13,7 +13,7 @@ import {
   type Repository,
 } from './git.ts';
 import { blockedBy, kindOf } from './path-kind.ts';
-import { addToIndex, ISOLATED, removeFromIndex, treeOfIndex } from './tree.ts';
+import { addListed, ISOLATED, removeFromIndex, treeOfIndex } from './tree.ts';
 
 export interface RestorePlan {
   /** The tree that is there, with the ignored files that are about to change. */
@@ -96,13 +96,8 @@ async function withIgnoredFiles(
   const isIgnored = (path: string): boolean => !untouched.has(path) && kindOf(`${top}/${path}`) === 'file';
   const ignored = new Set(paths.filter(isIgnored));
   if (ignored.size === 0) return tree;
-  const list = `${scratch}-paths`;
-  try {
-    writeFileSync(list, [...ignored].map((path) => `:(top,literal)${path}\0`).join(''), 'latin1');
-    await addToIndex(repository, scratch, ['--force', `--pathspec-from-file=${list}`, '--pathspec-file-nul']);
-  } finally {
-    rmSync(list, { force: true });
-  }
+  const pathspecs = [...ignored].map((path) => `:(top,literal)${path}`);
+  await addListed(repository, scratch, ['--force'], pathspecs);
   return treeOfIndex(repository, scratch);
 }
 

@@ -175,13 +175,24 @@ const SLOW_MS = 1000;
 async function addAllBut(repository: Repository, scratch: string, except: readonly string[]): Promise<Added> {
   const all = ['--all', '--ignore-errors'];
   if (except.length === 0) return addToIndex(repository, scratch, [...all, '--', '.']);
+  const lines = ['.', ...except.map((path) => `:(exclude,literal)${path}`)];
+  return addListed(repository, scratch, all, lines);
+}
+
+/** Adds the files of a list of pathspecs, in Latin-1, which may be too long for arguments. */
+export async function addListed(
+  repository: Repository,
+  scratch: string,
+  options: readonly string[],
+  pathspecs: readonly string[],
+): Promise<Added> {
   const list = `${scratch}-paths`;
+  // A filter can write beside the index: no link of its own is followed.
   rmSync(list, { force: true });
   try {
-    const lines = ['.', ...except.map((path) => `:(exclude,literal)${path}`)];
-    writeFileSync(list, lines.map((line) => `${line}\0`).join(''), { encoding: 'latin1', flag: 'wx' });
+    writeFileSync(list, pathspecs.map((line) => `${line}\0`).join(''), { encoding: 'latin1', flag: 'wx' });
     const from = [`--pathspec-from-file=${list}`, '--pathspec-file-nul'];
-    return await addToIndex(repository, scratch, [...all, ...from]);
+    return await addToIndex(repository, scratch, [...options, ...from]);
   } finally {
     rmSync(list, { force: true });
   }
@@ -197,11 +208,7 @@ interface Added {
 }
 
 /** Adds files to a scratch index and writes its tree. */
-export async function addToIndex(
-  repository: Repository,
-  index: string,
-  what: readonly string[],
-): Promise<Added> {
+async function addToIndex(repository: Repository, index: string, what: readonly string[]): Promise<Added> {
   const [added, tree] = await gitLine(await withoutNestedFilters(repository), (git) => [
     addCommand(git, index, what),
     writeTreeCommand(git, index),

@@ -29,6 +29,7 @@ export async function gitPlaces(repository: Omit<Repository, 'enclose'>): Promis
     ];
     return {
       common,
+      visible: [top],
       write: [...new Set([common, own])],
       keep: [
         hooks,
@@ -59,6 +60,7 @@ function nothing({ folder }: Pick<Repository, 'folder'>): GitPlaces {
   const found = repositoryAbove(folder);
   return {
     common: null,
+    visible: [],
     write: [],
     keep: found === null ? [] : [found],
     absent: missingIn(folder),
@@ -75,6 +77,8 @@ function missingIn(folder: string): readonly string[] {
 export interface GitPlaces {
   /** The folder that all worktrees share; null if there is no repository that git can read. */
   readonly common: string | null;
+  /** Git does not find a repository around the workspace unless it sees the folders in between. */
+  readonly visible: readonly string[];
   readonly write: readonly string[];
   /** Read-only, as far as they exist. */
   readonly keep: readonly string[];

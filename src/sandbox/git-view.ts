@@ -21,7 +21,8 @@ import { viewOf } from './view.ts';
 export function enclosing(own: SandboxPolicy | null): Enclose {
   return async (repository, scratch) => {
     const policy = own ?? (await sandboxAt(repository));
-    if (policy === null) return null;
+    // Git cannot run in a folder that is gone.
+    if (policy === null || !existsSync(repository.folder)) return null;
     const { env } = repository;
     const tree = realpathSync(repository.folder);
     const probe = await workingProbe(env, tree);

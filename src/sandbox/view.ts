@@ -48,7 +48,9 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
   ]);
   const visible = real([
     ...VISIBLE,
-    ...[home, workspace, dirname(dirname(process.execPath)), PACKAGE].filter((path) => isInAny(path, system)),
+    ...[home, workspace, ...git.visible, dirname(dirname(process.execPath)), PACKAGE].filter((path) =>
+      isInAny(path, system),
+    ),
   ]);
   const shown = [...write, ...given.write, ...visible];
   const secret = real([...SECRETS.map((name) => join(home, name)), ...SOCKETS, ...socketsIn(env)]);

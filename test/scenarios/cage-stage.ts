@@ -1,5 +1,5 @@
 /** A stage whose loops run in a sandbox, and a home with files that no agent may reach. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onDisk } from '../rig/temporary-folder.ts';
 import { openLoadedStage, type Stage } from './stage.ts';
@@ -43,3 +43,12 @@ export function contents(paths: readonly string[]): readonly string[] {
 }
 
 export const DONE = 'echo "<promise>DONE</promise>"';
+
+/** The options of a loop with one iteration. */
+export const COMMIT: readonly string[] = ['-p', 'a task', '-m', '1'];
+
+/** Makes a file executable for git: a hook. */
+export function hook({ stage }: Cage, name: string, line: string): void {
+  stage.write(name, `#!/bin/sh\n${line}\n`);
+  chmodSync(stage.path(name), 0o755);
+}

@@ -4,19 +4,11 @@
  * @module-tag bwrap
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { linksBelow } from '../../src/git/links.ts';
-import { commits, contents, DONE, openCage, type Cage } from './cage-stage.ts';
-
-const COMMIT = ['-p', 'a task', '-m', '1'];
-
-/** Makes a file executable for git: a hook. */
-function hook({ stage }: Cage, name: string, line: string): void {
-  stage.write(name, `#!/bin/sh\n${line}\n`);
-  chmodSync(stage.path(name), 0o755);
-}
+import { COMMIT, commits, contents, DONE, hook, openCage } from './cage-stage.ts';
 
 describe('links in the git folder', () => {
   it('lead no commit of Ralph out of it', async () => {
@@ -264,112 +256,4 @@ ${ralph} run --name child -m 1 "x" >"$FAKE_CALL/child" 2>&1; ${DONE}`,
     expect(await stage.ralph('rewind', 'it', 'start').ended).toMatchObject({ code: 0 });
     expect(cage.hasSung()).toBe(false);
   });
-});
-
-describe('what the configuration names', () => {
-  it('is read-only if it is included, at any depth and on any condition, and moved aside if it is new', async () => {
-    const { stage } = openCage();
-    stage.git('config', 'include.path', '../one.inc');
-    stage.git('config', 'includeIf.onbranch:never.path', '../two.inc');
-    stage.git('config', 'core.hooksPath', 'hooks-to-come');
-    stage.write('one.inc', '[include]\n\tpath = three.inc\n');
-    stage.write('two.inc', '[IncludeIf "gitdir:/nowhere/"]\n\tpath = four.inc\n');
-    const lines = ['one', 'two', 'three', 'four'].map(
-      (name) => `echo '[x]' >>${name}.inc && echo ${name} >>"$FAKE_CALL/written"`,
-    );
-    stage.plans(
-      1,
-      [...lines, 'mkdir hooks-to-come', 'echo x >hooks-to-come/pre-commit', 'echo x >made', DONE].join('\n'),
-    );
-    const { stderr } = await stage.run(...COMMIT);
-    expect(stage.given(1, 'written')).toBe('three\nfour\n');
-    for (const name of ['three.inc', 'four.inc', 'hooks-to-come'])
-      expect(stderr).toContain(`warning: the agent has made ${stage.path(name)}, which programs`);
-    expect(readdirSync(stage.workspace)).not.toContain('hooks-to-come');
-    expect(stage.git('show', '--name-only', '--format=', 'HEAD')).toBe('made\n');
-  });
-
-  it('is looked at before a child starts', { timeout: 120_000 }, async () => {
-    const { stage } = openCage();
-    commits(stage);
-    const ralph = `${process.execPath} ${stage.main}`;
-    stage.plans(
-      1,
-      `echo '{}' >.mcp.json; ${ralph} run --name child -m 1 "x" >"$FAKE_CALL/child" 2>&1; ls -a >"$FAKE_CALL/seen"; ${DONE}`,
-    );
-    stage.plans(2, DONE);
-    await stage.run(...COMMIT);
-    expect(stage.given(1, 'child')).toContain('started child');
-    expect(stage.given(1, 'seen')).not.toContain('.mcp.json');
-  });
-});
-
-it('a merge runs its hooks and filters in the sandbox', async () => {
-  const cage = openCage();
-  const { stage, canary } = cage;
-  hook(cage, '.git/hooks/post-merge', 'sh lint.sh');
-  hook(cage, '.git/hooks/pre-merge-commit', 'sh lint.sh');
-  hook(cage, '.git/hooks/post-checkout', 'sh lint.sh');
-  stage.plans(1, `echo 'touch ${canary} 2>/dev/null; echo ran >>'"$FAKE_PLAN/merged" >lint.sh; ${DONE}`);
-  await stage.run(...COMMIT, '--worktree');
-  mkdirSync(stage.path('own'));
-  stage.write('own/file', 'x');
-  stage.git('add', 'own');
-  stage.git('commit', '-qm', 'own');
-  expect(await stage.ralph('worktree', 'merge', 'it').ended).toMatchObject({ code: 0, stderr: '' });
-  expect(stage.read('lint.sh')).toContain('touch');
-  expect(stage.hasPlanFile('merged')).toBe(true);
-  expect(cage.hasSung()).toBe(false);
-});
-
-it('a loop that signs its commits with a key that the sandbox hides is refused, with the ways out', async () => {
-  const { stage, inHome } = openCage();
-  stage.git('config', 'commit.gpgSign', 'true');
-  inHome('.gnupg/key', 'private');
-  for (const more of [[], ['--worktree']]) {
-    // oxlint-disable-next-line no-await-in-loop -- one stage
-    const { code, stderr } = await stage.run(...COMMIT, ...more);
-    expect(code).toBe(2);
-    expect(stderr).toContain('"scm": { "command": "git -c commit.gpgSign=false" }');
-    expect(stderr).toContain('.gnupg to sandbox.write');
-  }
-  expect(stage.loops).toEqual([]);
-  stage.settings({ scm: { command: 'git -c commit.gpgSign=false', tasks: ['commit'] } });
-  stage.plans(1, `echo x >made; ${DONE}`);
-  expect((await stage.run(...COMMIT)).code).toBe(0);
-  expect(stage.git('log', '-1', '--format=%s')).toBe('Work\n');
-});
-
-it("the agent's own folder: a login is renewed, and what the CLI executes or obeys is not", async () => {
-  const { stage, inHome } = openCage();
-  const claude = stage.installs('claude');
-  for (const [name, text] of Object.entries({
-    '.credentials.json': 'old',
-    'statusline.sh': 'old',
-    'my-line': 'old',
-    'local/claude': 'old',
-    'scripts/x.sh': 'old',
-  }))
-    inHome(`.claude/${name}`, text);
-  chmodSync(inHome('.claude/my-line', 'old'), 0o755);
-  const names = ['statusline.sh', 'my-line', 'local/claude', 'scripts/x.sh'];
-  const writes = names.map(
-    (name) =>
-      `echo new >"$HOME/.claude/${name}"; rm -f "$HOME/.claude/${name}"; mv "$HOME/.claude/scripts" "$HOME/.claude/s"`,
-  );
-  const renews =
-    'echo new >"$HOME/.claude/c.tmp" && mv "$HOME/.claude/c.tmp" "$HOME/.claude/.credentials.json"';
-  stage.plans(
-    1,
-    [...writes, renews, 'mkdir "$HOME/.claude/bin" && echo x >"$HOME/.claude/bin/claude"', 'true'].join('\n'),
-  );
-  commits(stage);
-  const { stderr } = await stage.ralph('run', '--name', 'it', ...COMMIT, '--agent', 'claude').ended;
-  expect(stage.calls).toBeGreaterThan(0);
-  const home = dirname(inHome('.claude/x', ''));
-  expect(contents(names.map((name) => join(home, name)))).toEqual(names.map(() => 'old'));
-  expect(contents([join(home, '.credentials.json')])).toEqual(['new\n']);
-  expect(stderr).toContain(`warning: the agent has made ${home}/bin, which programs`);
-  expect(readdirSync(home)).not.toContain('bin');
-  expect(claude).toContain('bin/claude');
 });
