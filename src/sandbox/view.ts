@@ -7,6 +7,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { AgentCall, OwnFiles } from '../agents/agent.ts';
 import { ALL_AGENTS } from '../agents/all-agents.ts';
 import { namesIn } from '../files/files.ts';
+import { realPath } from '../files/paths.ts';
 import { PROJECT_BUS } from '../bus/bus-file.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
 import { socketsIn } from './environment.ts';
@@ -59,14 +60,17 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
     ...secret.filter((path) => !isInAny(path, system) || isInAny(path, shown)),
     ...real([state, join(home, '.local', 'state', 'ralph')]),
   ];
-  // Ralph's own folder has the settings and the desks of other loops.
+  const writable = [...write, ...given.write];
   const made = own.flatMap(({ files, path }) => (files.made ?? []).map((name) => join(path, name)));
   const scripts = own.flatMap(({ path }) => scriptsIn(path));
+  // Ralph's own folder has the settings and the desks of other loops.
   const ralphs = [tree, workspace].map((folder) => join(folder, '.ralph'));
   const keep = real([...ralphs, ...settings, ...made, ...scripts, ...git.keep]).filter((path) =>
-    isInAny(path, [...write, ...given.write]),
+    isInAny(path, writable),
   );
-  return { view: { write, keep, temporary, hide, visible, given }, guarded: settings };
+  // What the agent cannot make is the user's: a file that a configuration in the home includes, for example.
+  const guarded = settings.filter((path) => isInAny(path, writable) || isInAny(realPath(path), writable));
+  return { view: { write, keep, temporary, hide, visible, given }, guarded };
 }
 
 export interface Facts {

@@ -7,6 +7,7 @@ import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMIT, commits, contents, DONE, hook, openCage } from './cage-stage.ts';
+import { waitFor } from './stage.ts';
 
 describe('what the configuration names', () => {
   it('is read-only if it is included, at any depth and on any condition, and moved aside if it is new', async () => {
@@ -29,6 +30,20 @@ describe('what the configuration names', () => {
       expect(stderr).toContain(`warning: the agent has made ${stage.path(name)}, which programs`);
     expect(readdirSync(stage.workspace)).not.toContain('hooks-to-come');
     expect(stage.git('show', '--name-only', '--format=', 'HEAD')).toBe('made\n');
+  });
+
+  it('is left alone where only the user can make it', async () => {
+    const { stage, inHome } = openCage();
+    inHome('.gitconfig', '[include]\n\tpath = ~/mine.inc\n');
+    stage.env['GIT_CONFIG_GLOBAL'] = inHome('.gitconfig', '[include]\n\tpath = ~/mine.inc\n');
+    commits(stage);
+    stage.plans(1, `${waitFor()}; ${DONE}`);
+    const run = stage.starts(...COMMIT);
+    await stage.waitForCall(1);
+    const mine = inHome('mine.inc', '[x]\n');
+    stage.release();
+    expect(await run.ended).toMatchObject({ code: 0 });
+    expect(contents([mine])).toEqual(['[x]\n']);
   });
 
   it('is looked at before a child starts', { timeout: 120_000 }, async () => {
