@@ -99,7 +99,7 @@ export function toastCancelled(to: Announcer, state: RalphLoopState): void {
 /** What a step has decided. */
 export function announceAnswer(to: Announcer, answer: Exclude<Answer, { type: 'none' }>): void {
   const { sessionId, iteration, maxIterations: max, completionPromise } = answer.state;
-  // Whoever looks at the session later sees neither toasts nor the log. A new prompt is there anyway.
+  // A person who looks at the session later sees neither toasts nor the log. A new prompt is there anyway.
   if (answer.type !== 'continue') to.note(sessionId, answer.message);
   switch (answer.type) {
     case 'continue':

@@ -2,7 +2,7 @@
  * Claims the name of a new loop: a generated one, or the requested one after archiving the earlier loop that has it.
  *
  * 1. The state of the new loop exists and is locked before its name is reserved (`store/registry.ts`), and says what was asked
- *    for: whoever dies after that leaves a loop that can be started.
+ *    for: an owner that dies after that leaves a loop that can be started.
  * 2. An earlier loop of the name is archived only under its own lock, so that two processes cannot both replace it.
  * 3. What another loop has left on the desk belongs to no new loop: it is moved to `.ralph/archive`.
  */

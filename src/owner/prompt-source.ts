@@ -6,8 +6,8 @@ import type { PromptSource } from '../store/spec.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 
 /**
- * A file that is read before every run; a pipe can be read only once, so its text is kept instead. A device has no end, or waits
- * for somebody who types.
+ * A file that is read before every run; a pipe can be read only once, so its text is kept instead. A device is refused:
+ * it has no end, or waits for a person to type.
  */
 export function fileOrText(path: string): { readonly file: string } | { readonly text: string } {
   const found = statSync(path);

@@ -154,7 +154,7 @@ export class Projections implements JournalReader {
     return this.#progress.read();
   }
 
-  /** Brings the files up to date for the last time. Whoever reads the loop from now on starts with the snapshot. */
+  /** Brings the files up to date for the last time. Later readers of the loop start with the snapshot. */
   close(): void {
     this.flush();
     this.#writeSnapshot(1);

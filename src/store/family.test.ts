@@ -71,7 +71,7 @@ it('begins with the first child, whose entry and those above it are made then', 
   expect(JSON.parse(readFileSync(entryFile('first'), 'utf8'))).toMatchObject({ usd: 1 });
 });
 
-it('has the sums of all loops, whoever writes first, and no sum twice', () => {
+it('has the sums of all loops in every order of writing, and no sum twice', () => {
   const place = family();
   const [first, kid] = [
     ledgerAccess({ id: idOf('first') }),

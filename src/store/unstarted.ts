@@ -20,7 +20,7 @@ export interface Asked {
   readonly policy: Policy;
   /** The run whose budget it counts towards, if that is not its parent. */
   readonly paidBy: Spec['parent'];
-  /** Absent if the loop shall have no worktree of its own. */
+  /** Absent for a loop without a worktree of its own. */
   readonly worktree?: { readonly folder?: string; readonly branch?: string };
 }
 

@@ -42,7 +42,7 @@ function repositoryAt(workspace: string): Repository {
   };
 }
 
-/** The schema of the installed version. There is no URL for others: the package of this name on npm is somebody else's. */
+/** The schema of the installed version. There is no URL for others: the npm package of this name belongs to other people. */
 function schemaFor(workspace: string): string | null {
   for (let folder = workspace; ; folder = dirname(folder)) {
     const installed = join(folder, 'node_modules', 'ralph-loop', 'settings.schema.json');

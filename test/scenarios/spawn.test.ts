@@ -52,7 +52,7 @@ describe('spawn', () => {
     }
   });
 
-  it('says which command line it starts, unless it shall be quiet', async () => {
+  it('prints the command line that it starts, unless --quiet is given', async () => {
     const stage = openLoadedStage();
     stage.installs('claude');
     const spawn = (name: string, ...args: readonly string[]) =>
