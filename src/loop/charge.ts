@@ -9,15 +9,36 @@ import type { Charge, Charges, LoopState, Run, Spend } from './state.ts';
 /** What counts towards a limit, given what is known to be spent; both include the running agent. */
 export function charged(state: LoopState, kind: keyof Charges, spent: Spend): Charged {
   const known = kind === 'usd' ? spent.usd : totalTokens(spent.tokens);
-  const running = openRun(state);
-  const { unknownRuns, blindRuns, ...ended } = state.charges[kind];
-  const dearest = dearer(ended.dearest, running === null ? null : usageOf(running)[kind]);
+  const { unknownRuns, blindRuns } = state.charges[kind];
+  const dearest = dearestRun(state, kind);
   if (dearest === null) {
     const isUnknown = blindRuns >= MAX_BLIND_RUNS;
     return { sum: known, assumedRuns: isUnknown ? blindRuns : 0, isUnknown };
   }
   return { sum: known + unknownRuns * dearest, assumedRuns: unknownRuns, isUnknown: false };
 }
+
+/**
+ * What a loop can say about its runs of unknown usage to the others of its family: the dearest run that it knows, and without one
+ * the number of runs that it could not charge.
+ */
+export function unmetered(state: LoopState, kind: keyof Charges): Unmetered {
+  const dearest = dearestRun(state, kind);
+  return { dearest, runs: dearest === null ? state.charges[kind].unknownRuns : 0 };
+}
+
+/** The running agent counts too. */
+function dearestRun(state: LoopState, kind: keyof Charges): number | null {
+  const running = openRun(state);
+  return dearer(state.charges[kind].dearest, running === null ? null : usageOf(running)[kind]);
+}
+
+export interface Unmetered {
+  readonly dearest: number | null;
+  readonly runs: number;
+}
+
+export const ALL_METERED: Unmetered = { dearest: null, runs: 0 };
 
 export interface Charged {
   /** What is known, and the assumption for all other runs. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ALL_METERED } from './charge.ts';
 import { fold } from './evolve.ts';
 import { entryOf, countFor, isUrgent, newCount, payersOf, type LedgerEntry } from './family.ts';
 import type { FamilyCount, LoopEvent } from './event.ts';
@@ -12,7 +13,8 @@ import { play } from '../../test/rig/play.ts';
 const NO_LIMITS = { usd: null, tokens: null, timeMs: null, until: null };
 
 function entry(name: string, payer: string | null, usd: number, limits: object = {}): LedgerEntry {
-  return { name, payer, usd, tokens: usd * 100, limits: { ...NO_LIMITS, ...limits } };
+  const unmetered = { usd: ALL_METERED, tokens: ALL_METERED };
+  return { name, payer, usd, tokens: usd * 100, unmetered, limits: { ...NO_LIMITS, ...limits } };
 }
 
 /** A root with a limit, two children and a grandchild. */
@@ -36,6 +38,19 @@ describe('the ledger of a family', () => {
       { id: 'root-1', name: 'root', limits: { ...NO_LIMITS, usd: 5 }, others: { usd: 1.75, tokens: 175 } },
     ]);
     expect(countFor('a-1', FAMILY).above.map(({ name }) => name)).toEqual(['root']);
+  });
+
+  it('charges runs of unknown usage as the dearest run of the family, however many loops they are spread over', () => {
+    const dearest = { usd: { dearest: 0.5, runs: 0 }, tokens: ALL_METERED };
+    const silent = { usd: { dearest: null, runs: 2 }, tokens: { dearest: null, runs: 2 } };
+    const family = new Map([
+      ['root-1', { ...entry('root', null, 1, { usd: 5 }), unmetered: dearest }],
+      ['a-1', { ...entry('a', 'root-1', 0), unmetered: silent }],
+      ['b-1', { ...entry('b', 'root-1', 0), unmetered: silent }],
+    ]);
+    expect(countFor('root-1', family).below).toEqual({ loops: 2, usd: 2, tokens: 0 });
+    // The runs of a loop itself count by its own rule.
+    expect(countFor('a-1', family).above).toMatchObject([{ others: { usd: 2 } }]);
   });
 
   it('has an end also if two of its entries name each other', () => {
@@ -73,6 +88,7 @@ describe('a loop of a family', () => {
       payer: 'root-1',
       usd: 1,
       tokens: 0,
+      unmetered: { usd: { dearest: 0.5, runs: 0 }, tokens: { dearest: null, runs: 2 } },
       limits: { ...NO_LIMITS, usd: 3 },
     });
   });

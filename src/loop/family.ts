@@ -6,7 +6,7 @@
  *    loop above, never a sum. A loop above without a limit constrains nothing.
  * 3. The owner journals what it reads in the ledger (`family.counted`); the core knows nothing else of the family.
  */
-import { charged } from './charge.ts';
+import { charged, unmetered, type Unmetered } from './charge.ts';
 import { decide } from './decide.ts';
 import type { FamilyCount, Happening, UpperLimits } from './event.ts';
 import { ownDeadline, spentSoFar } from './limits.ts';
@@ -20,8 +20,12 @@ export interface LedgerEntry {
   /** What counts towards limits: what its runs have used, and what is assumed for runs of unknown usage. */
   readonly usd: number;
   readonly tokens: number;
+  /** Runs that the loop itself cannot charge are charged as the dearest run of the family: an agent may start loops that report nothing. */
+  readonly unmetered: Readonly<Record<Kind, Unmetered>>;
   readonly limits: UpperLimits['limits'];
 }
+
+type Kind = 'usd' | 'tokens';
 
 /** The ledger of a family, as one of its loops uses it. */
 export interface LedgerAccess {
@@ -43,25 +47,24 @@ export function entryOf(state: LoopState, payer: string | null): LedgerEntry {
     payer,
     usd: charged(state, 'usd', spent).sum,
     tokens: charged(state, 'tokens', spent).sum,
+    unmetered: { usd: unmetered(state, 'usd'), tokens: unmetered(state, 'tokens') },
     limits: { usd: costUsd, tokens, timeMs, until: ownDeadline(state) },
   };
 }
 
 /** What the ledger says to one of the loops. */
 export function countFor(id: string, ledger: Ledger): FamilyCount {
-  const below = sumBelow(id, ledger);
-  const own = ledger.get(id);
+  const others = (upper: string): Record<Kind, number> => ({
+    usd: spentBy(upper, 'usd', ledger, id),
+    tokens: spentBy(upper, 'tokens', ledger, id),
+  });
+  const loops = familyOf(id, ledger).filter(([loop, entry]) => loop !== id && hasSpent(entry)).length;
   const above = payersOf(id, ledger).flatMap((upper): readonly UpperLimits[] => {
     const entry = ledger.get(upper);
     if (entry === undefined || isUnlimited(entry.limits)) return [];
-    const all = sumBelow(upper, ledger);
-    const others = {
-      usd: entry.usd + all.usd - (own?.usd ?? 0),
-      tokens: entry.tokens + all.tokens - (own?.tokens ?? 0),
-    };
-    return [{ id: upper, name: entry.name, limits: entry.limits, others }];
+    return [{ id: upper, name: entry.name, limits: entry.limits, others: others(upper) }];
   });
-  return { below, above };
+  return { below: { loops, ...others(id) }, above };
 }
 
 /** The loops above a loop, the nearest first. */
@@ -76,13 +79,22 @@ export function payersOf(id: string, ledger: Ledger): readonly string[] {
   return above;
 }
 
-function sumBelow(id: string, ledger: Ledger): FamilyCount['below'] {
-  const below = [...ledger].filter(([loop]) => payersOf(loop, ledger).includes(id));
-  return {
-    loops: below.filter(([, { usd, tokens }]) => usd > 0 || tokens > 0).length,
-    usd: below.reduce((sum, [, { usd }]) => sum + usd, 0),
-    tokens: below.reduce((sum, [, { tokens }]) => sum + tokens, 0),
-  };
+/** What a loop and all below it have spent, without one of them. */
+function spentBy(upper: string, kind: Kind, ledger: Ledger, except: string): number {
+  const family = familyOf(upper, ledger);
+  const dearest = family.reduce((most, [, entry]) => Math.max(most, entry.unmetered[kind].dearest ?? 0), 0);
+  return family
+    .filter(([loop]) => loop !== except)
+    .reduce((sum, [, entry]) => sum + entry[kind] + entry.unmetered[kind].runs * dearest, 0);
+}
+
+/** A loop and all below it. */
+function familyOf(id: string, ledger: Ledger): readonly (readonly [string, LedgerEntry])[] {
+  return [...ledger].filter(([loop]) => loop === id || payersOf(loop, ledger).includes(id));
+}
+
+function hasSpent({ usd, tokens, unmetered: { usd: ofUsd, tokens: ofTokens } }: LedgerEntry): boolean {
+  return usd > 0 || tokens > 0 || ofUsd.runs > 0 || ofTokens.runs > 0;
 }
 
 function isUnlimited({ usd, tokens, timeMs }: UpperLimits['limits']): boolean {

@@ -19,9 +19,10 @@ import {
   type LedgerAccess,
   type Ledger,
 } from '../loop/family.ts';
+import { ALL_METERED, type Unmetered } from '../loop/charge.ts';
 import type { FamilyCount } from '../loop/event.ts';
 import type { LimitsPolicy, Policy } from '../loop/policy.ts';
-import { fields, fits, nullable, rule, string, type Rule } from '../loop/shape.ts';
+import { fields, fits, nullable, rule, string, whole, type Rule } from '../loop/shape.ts';
 import type { LoopState } from '../loop/state.ts';
 import { watchFolder } from '../process/watch.ts';
 import { UserError } from '../user-error.ts';
@@ -65,6 +66,7 @@ export function openEntry({ root, payer }: FamilyPlace, id: string, { limits }: 
     payer,
     usd: 0,
     tokens: 0,
+    unmetered: { usd: ALL_METERED, tokens: ALL_METERED },
     limits: { usd, tokens, timeMs, until: null },
   };
   writeJson(folder, id, entry);
@@ -176,11 +178,16 @@ function isEntry(value: unknown): value is LedgerEntry {
 }
 
 const amount = rule('a number', (value) => typeof value === 'number' && Number.isFinite(value));
+const unmeteredRuns = fields({ dearest: nullable(amount), runs: whole(0) } satisfies Record<
+  keyof Unmetered,
+  Rule
+>);
 const ENTRY = fields({
   name: string,
   payer: nullable(loopId),
   usd: amount,
   tokens: amount,
+  unmetered: fields({ usd: unmeteredRuns, tokens: unmeteredRuns }),
   limits: fields({
     usd: nullable(amount),
     tokens: nullable(amount),

@@ -86,6 +86,22 @@ describe('the cost limit of a loop', () => {
     expect(JSON.parse(stdout)).toMatchObject({ record: { exitCode: 1 } });
   });
 
+  it('counts the runs of children that are stopped before they report what they use', SLOW, async () => {
+    const stage = openLoadedStage();
+    const line = (name: string): string =>
+      `${starts(stage, name)}; until [ -e "$FAKE_PLAN/${name}-runs" ]; do sleep 0.05; done
+      ${process.execPath} ${stage.main} stop ${name} --now >>"$FAKE_PLAN/said" 2>&1`;
+    agentOf(stage, {
+      it: `used 0.5; ${['a', 'b', 'c'].map(line).join('\n')}; ends 0.5`,
+      '*': `: >"$FAKE_PLAN/$RALPH_LOOP-runs"; ${waitFor('never')}`,
+    });
+    const { code } = await run(stage, '-m', '1', '--max-cost', '1').ended;
+    expect(code).toBe(1);
+    expect(endOf(stage, 'it')).toMatchObject({ type: 'cost-exhausted', limitUsd: 1, spentUsd: 1 });
+    expect(endOf(stage, 'b')).not.toMatchObject({ type: 'stopped' });
+    expect(stage.hasPlanFile('c-runs')).toBe(false);
+  });
+
   it('shows what children have spent, and its advice continues a child', SLOW, async () => {
     const stage = openLoadedStage();
     agentOf(stage, {

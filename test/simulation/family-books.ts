@@ -31,8 +31,7 @@ export class FamilyBooks {
   settled(loop: number, until: number | null): void {
     const member = this.#of(loop);
     const { limits, spending } = member;
-    const sum = (kind: Kind): number => spending.charged(kind).sum;
-    member.shown = { usd: sum('usd'), tokens: sum('tokens'), limits, until };
+    member.shown = { usd: spending.charged('usd'), tokens: spending.charged('tokens'), limits, until };
   }
 
   /** Books an event of a loop; `before` is the state before it. */
@@ -147,8 +146,11 @@ export class FamilyBooks {
         const others = this.#below(of)
           .concat(of)
           .filter((one) => one !== loop);
+        const shown = others.flatMap((one) => this.#of(one).shown?.[kind] ?? []);
+        // What a loop cannot charge is charged as the dearest run of all of them.
+        const dearest = Math.max(own.shown?.[kind].dearest ?? 0, ...shown.map((one) => one.dearest));
         const sum =
-          own.spending.charged(kind).sum + sumOf(others.map((one) => this.#of(one).shown?.[kind] ?? 0));
+          own.spending.charged(kind).sum + sumOf(shown.map((one) => one.sum + one.uncharged * dearest));
         return [{ of, kind, limit, sum }];
       }),
     );
@@ -176,11 +178,13 @@ interface Member {
   limits: LimitsPolicy;
   readonly ever: LimitsPolicy[];
   /** Its entry; null before it has one. */
-  shown: { usd: number; tokens: number; limits: LimitsPolicy; until: number | null } | null;
+  shown: { usd: Shown; tokens: Shown; limits: LimitsPolicy; until: number | null } | null;
   /** The most that one of its runs has used. */
   readonly dearest: Record<Kind, number>;
   readonly events: { runs: number; counts: number; lives: number };
 }
+
+type Shown = ReturnType<SpendBooks['charged']>;
 
 interface Bound {
   readonly of: number;

@@ -2,6 +2,7 @@ import { Engine } from '../../src/engine/engine.ts';
 import { decide } from '../../src/loop/decide.ts';
 import type { Happening, LoopEvent } from '../../src/loop/event.ts';
 import { evolve, fold } from '../../src/loop/evolve.ts';
+import { ALL_METERED } from '../../src/loop/charge.ts';
 import { entryOf, countFor, newCount, type LedgerEntry, type LedgerAccess } from '../../src/loop/family.ts';
 import type { Outcome } from '../../src/loop/outcome.ts';
 import { learn, NOTHING_KNOWN } from '../../src/loop/report.ts';
@@ -263,6 +264,7 @@ class Family {
       payer: String(payer),
       usd: 0,
       tokens: 0,
+      unmetered: { usd: ALL_METERED, tokens: ALL_METERED },
       limits,
     });
     this.#books.settled(index, null);

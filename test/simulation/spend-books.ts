@@ -25,13 +25,20 @@ export class SpendBooks {
   }
 
   /** Everything that is known and charged. */
-  charged(kind: 'usd' | 'tokens'): { readonly sum: number; readonly isUnknown: boolean } {
+  charged(kind: 'usd' | 'tokens'): {
+    readonly sum: number;
+    readonly isUnknown: boolean;
+    readonly dearest: number;
+    readonly uncharged: number;
+  } {
     const all = [...this.#runs.values()];
     const known = all.flatMap((run) => run[kind] ?? []);
     const unknown = all.filter((run) => run[kind] === null && run.started && CHARGED.has(run.as ?? ''));
     const blind = unknown.filter((run) => run.as !== 'interrupted' && !run.beforeReopening);
-    const sum = known.reduce((a, b) => a + b, 0) + unknown.length * Math.max(0, ...known);
-    return { sum, isUnknown: known.length === 0 && blind.length >= 2 };
+    const dearest = Math.max(0, ...known);
+    const sum = known.reduce((a, b) => a + b, 0) + unknown.length * dearest;
+    const isUnknown = known.length === 0 && blind.length >= 2;
+    return { sum, isUnknown, dearest, uncharged: dearest === 0 ? unknown.length : 0 };
   }
 
   /** L7: no run is planned once a limit is reached, or can no longer be enforced. */
