@@ -15,5 +15,5 @@ export function seenText(text: string): string {
   );
 }
 
-const CONTROL = /(?![\n\t])\p{Cc}/u;
+const CONTROL = /[^\P{Cc}\n\t]/u;
 const UNSEEN = new RegExp(CONTROL, 'gu');
