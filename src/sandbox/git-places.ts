@@ -21,6 +21,7 @@ export async function gitPlaces(repository: Omit<Repository, 'enclose'>): Promis
     const output = stdout.toString('utf8');
     const [own = '', common = '', hooks = '', top = ''] = output.split('\n');
     const pointer = join(top, '.git');
+    if (!(await belongs(here, { pointer, own, common }))) return nothing(repository);
     const configurations = [
       ...filesIn(origins.stdout.toString('utf8')).map((path) => resolve(top, path)),
       ...[common, own, ...modulesIn(join(common, 'modules')), ...worktreesIn(common)].flatMap((one) =>
@@ -42,6 +43,8 @@ export async function gitPlaces(repository: Omit<Repository, 'enclose'>): Promis
       // They would send git to another configuration; those that exist are among those that are kept.
       absent: [
         join(common, 'commondir'),
+        // Git pushes to what they name.
+        ...REMOTES.map((name) => join(common, name)),
         ...[common, own, ...worktreesIn(common)].map((one) => join(one, 'config.worktree')),
         ...missingIn(repository.folder),
         // Those that exist are read-only instead.
@@ -53,6 +56,24 @@ export async function gitPlaces(repository: Omit<Repository, 'enclose'>): Promis
   } catch {
     return nothing(repository);
   }
+}
+
+/**
+ * Whether a git folder is that of the working tree with this `.git`. An agent can make a `.git` or a `commondir` that leads to any
+ * other repository, where the run of a child could write then.
+ */
+async function belongs(
+  repository: Repository,
+  { pointer, own, common }: { readonly pointer: string; readonly own: string; readonly common: string },
+): Promise<boolean> {
+  if (own !== common) {
+    const back = textOf(join(own, 'gitdir')) ?? '';
+    return dirname(own) === join(common, 'worktrees') && realPath(resolve(own, back.trimEnd())) === pointer;
+  }
+  if (own === pointer) return true;
+  // The git folder of a submodule names its working tree.
+  const { stdout } = await execGit(repository, ['config', '--local', '--get', 'core.worktree']);
+  return realPath(resolve(own, stdout.toString('utf8').trimEnd(), '.git')) === pointer;
 }
 
 /** Not a repository, or one that git refuses to read: then it stays read-only. */
@@ -89,10 +110,12 @@ export interface GitPlaces {
 }
 
 function keptIn(folder: string): readonly string[] {
-  return [...CONFIGURATIONS, 'hooks', 'commondir', 'gitdir'].map((name) => join(folder, name));
+  return [...CONFIGURATIONS, ...REMOTES, 'hooks', 'commondir', 'gitdir'].map((name) => join(folder, name));
 }
 
 const CONFIGURATIONS = ['config', 'config.worktree'];
+/** Where remotes were configured once; git still reads them. */
+const REMOTES = ['remotes', 'branches'];
 
 /** The files that git has settings from. */
 function filesIn(origins: string): readonly string[] {
