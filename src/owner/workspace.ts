@@ -44,13 +44,24 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show, recall } = loop;
   const tree = new LoopTree(loop);
   const checkLogs = new CheckLogs(folder);
-  let scm: ReturnType<typeof loopScm> | null = null;
+  const look = (): void => lookAtGuarded(folder, loop.say);
+  let scmMade: ReturnType<typeof loopScm> | null = null;
+  const scm = () => (scmMade ??= loopScm({ ...loop, lookAtGuarded: look }, tree));
   let evidence: LoopEvidence | null = null;
   const roots = [spec.workspace, treeOf(spec)];
   /** Runs something that may change files. */
   const changing = <T>(work: () => Promise<T>): Promise<T> => {
     tree.forget();
     return explained(folder.path, work);
+  };
+  /** Runs something in which the agent's code may run: checks, and the hooks of a commit. */
+  const guarding = async <T>(work: () => Promise<T>): Promise<T> => {
+    look();
+    try {
+      return await work();
+    } finally {
+      look();
+    }
   };
   return {
     async look(effect, interrupt) {
@@ -104,13 +115,10 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     knownLimit: (now) => sharedLimit(loop.account, now),
     changedAfter: async (moment) => changedAfter(treeOf(spec), moment),
     fullDisk: (run) => fullDisk(folder.run(run), treeOf(spec)),
-    check: (effect, graceMs, interrupt) => changing(() => check(loop, effect, graceMs, interrupt, checkLogs)),
-    changes: (...effect) => explained(folder.path, () => (scm ??= loopScm(loop, tree)).changes(...effect)),
-    commit: (...effect) =>
-      explained(folder.path, () => {
-        lookAtGuarded(folder, loop.say);
-        return (scm ??= loopScm(loop, tree)).commit(...effect);
-      }),
+    check: (effect, graceMs, interrupt) =>
+      changing(() => guarding(() => check(loop, effect, graceMs, interrupt, checkLogs))),
+    changes: (...effect) => explained(folder.path, () => scm().changes(...effect)),
+    commit: (...effect) => explained(folder.path, () => guarding(() => scm().commit(...effect))),
     hasRecords: () => isInRepository(treeOf(spec)),
     checkpoint: (effect, interrupt) => checkpoint(loop, effect, interrupt, tree.take()),
     familyCount: (state) => newCount(state, ledgerAccess(spec).settle(state)),

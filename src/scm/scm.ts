@@ -32,7 +32,7 @@ import type { LoopTree } from './loop-tree.ts';
 import { scmProgram, type ScmProgram } from './program.ts';
 import { taskEnvironment, taskRepository, type ScmSpec } from './scm-spec.ts';
 import { startRef } from './start.ts';
-import { remedyInView, stepsOf } from './task-steps.ts';
+import { problemOutside, remedyInView, stepsOf } from './task-steps.ts';
 import { progressFile, readProgress, scmFolder, tidyIndex, type Progress } from './task-progress.ts';
 
 export function loopScm(loop: ScmSpec, files: LoopTree): Pick<Workspace, 'changes' | 'commit'> {
@@ -163,7 +163,14 @@ class ScmTasks {
     const limits = { timeoutMs: commit.timeoutMs, maxBytes: this.#loop.policy().limits.outputBytes };
     const env = { ...taskEnvironment(this.#loop, iteration), ...extraEnv };
     const repository = { ...taskRepository(this.#loop, program, iteration), env };
-    for (const { argv, view } of await stepsOf(program, args, repository)) {
+    for (const { argv, view, isOutside } of await stepsOf(program, args, repository)) {
+      if (isOutside === true) {
+        // The hook before it may be the agent's.
+        this.#loop.lookAtGuarded();
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        const problem = await problemOutside(repository);
+        if (problem !== null) return { error: `SCM task "${task}" failed: ${problem}` };
+      }
       const command = {
         argv,
         cwd: treeOf(spec),

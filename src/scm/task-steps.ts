@@ -1,10 +1,13 @@
 /** The commands of an SCM task: where an agent in a sandbox can write, each runs in a view, and a push in none. */
 import { enclosure, type Enclosure, type Repository } from '../git/git.ts';
+import { gitPlaces } from '../sandbox/git-places.ts';
 import type { ScmProgram } from './program.ts';
 
 export interface Step {
   readonly argv: readonly [string, ...string[]];
   readonly view: Enclosure | null;
+  /** Whether it runs outside where an agent in a sandbox can write. */
+  readonly isOutside?: true;
 }
 
 /** `repository.env` is the environment of the task. */
@@ -21,8 +24,16 @@ export async function stepsOf(
   const [program, ...options] = command;
   return [
     { argv: ['/bin/sh', '-c', PRE_PUSH, 'pre-push', remote, program, ...options], view },
-    { argv: [program, ...options, ...WITHOUT_PROGRAMS, ...args], view: null },
+    { argv: [program, ...options, ...WITHOUT_PROGRAMS, ...args], view: null, isOutside: true },
   ];
+}
+
+/** Why git must not run outside of a view; null if it may. A hook may just have made another git folder for it. */
+export async function problemOutside(repository: Repository): Promise<string | null> {
+  const { common } = await gitPlaces({ ...repository, command: ['git'] });
+  return common === null
+    ? `the git folder of ${repository.folder} is not that of this working tree; look at its .git and at commondir in there`
+    : null;
 }
 
 /** Calls the hook as git would for the branch that is checked out. */
