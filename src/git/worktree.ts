@@ -9,16 +9,22 @@
  */
 import {
   closeSync,
+  constants,
+  copyFileSync,
   existsSync,
+  ftruncateSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   rmdirSync,
   rmSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
-import { dirname, join, relative, resolve as resolvePath } from 'node:path';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, relative, resolve as resolvePath } from 'node:path';
 import { below } from '../files/below.ts';
 import { foundAt, openRegular, textOf } from '../files/files.ts';
 import { isInside, realPath } from '../files/paths.ts';
@@ -29,6 +35,7 @@ import { outside } from './links.ts';
 import {
   execGit,
   GitError,
+  gitFailure,
   gitOutput,
   gitPath,
   resolveRevision,
@@ -101,9 +108,15 @@ export async function addTree(
   const where =
     at === null ? [path, branch] : branch === null ? ['--detach', path, at] : ['-b', branch, path, at];
   const add = ['worktree', 'add', '--no-checkout', ...where];
-  await gitOutput(await outside({ ...repository, folder: top }), add, { LC_ALL: 'C' });
+  await gitOutput(withPlace({ ...repository, folder: top }, dirname(path)), add, { LC_ALL: 'C' });
   // Its files come with filters, so as any other git.
   await gitOutput({ ...repository, folder: path }, ['reset', '--hard', '--quiet']);
+}
+
+/** The repository for a git whose view has one more folder to write: that of the trees. */
+function withPlace(repository: Repository, folder: string): Repository {
+  const { enclose } = repository;
+  return enclose === null ? repository : { ...repository, enclose: (at) => enclose(at, folder) };
 }
 
 /** Whether creating a tree failed because its path or its branch already exists. */
@@ -161,11 +174,15 @@ export async function removeBranch(repository: Repository, branch: string): Prom
   if (await isKeptBranch(repository, branch)) {
     for (const key of [branchKey(branch), keptKey(branch)]) {
       // oxlint-disable-next-line no-await-in-loop -- both change one file; a note that is missing is no error
-      await execGit(await outside(repository), ['config', '--local', '--unset-all', key]);
+      await changeConfig(repository, ['--unset-all', key]);
     }
     return false;
   }
-  await gitOutput(await outside(repository), ['branch', '-D', '--quiet', branch]);
+  if ((await listTrees(repository)).some((tree) => tree.branch === branch))
+    throw new GitError(`the branch ${branch} is checked out in a worktree`);
+  // Not with `git branch -D`, which replaces the configuration.
+  await gitOutput(repository, ['update-ref', '-d', `refs/heads/${branch}`]);
+  await changeConfig(repository, ['--remove-section', `branch.${branch}`]);
   return true;
 }
 
@@ -175,7 +192,7 @@ export async function hasBranch(repository: Repository, branch: string): Promise
 
 /** Notes that a branch stays when the tree on it is removed. */
 export async function keepBranch(repository: Repository, branch: string): Promise<void> {
-  await gitOutput(await outside(repository), ['config', '--local', keptKey(branch), 'true']);
+  await changeConfig(repository, [keptKey(branch), 'true']);
 }
 
 export async function isKeptBranch(repository: Repository, branch: string): Promise<boolean> {
@@ -194,11 +211,11 @@ export interface TreeOwner {
 export async function setTreeOwner(repository: Repository, path: string, owner: TreeOwner): Promise<void> {
   const [adminFolder, tree] = await Promise.all([adminFolderOf(repository, path), treeAt(repository, path)]);
   if (adminFolder === null) throw new GitError(`${path} is not a worktree of ${repository.folder}`);
-  below(adminFolder, [], { make: false }, (folder) =>
+  below(dirname(dirname(adminFolder)), ['worktrees', basename(adminFolder)], { make: false }, (folder) =>
     replaceFile(join(folder, OWNER_FILE), `${JSON.stringify(owner)}\n`),
   );
   if (tree?.branch !== null && tree?.branch !== undefined)
-    await gitOutput(await outside(repository), ['config', '--local', branchKey(tree.branch), owner.id]);
+    await changeConfig(repository, [branchKey(tree.branch), owner.id]);
 }
 
 /** The owner of the tree at a path, even if its folder is gone; null if none is noted. */
@@ -225,6 +242,44 @@ export async function ownerOfBranch(repository: Repository, branch: string): Pro
 }
 
 const OWNER_FILE = 'ralph.json';
+
+/**
+ * Changes the repository's configuration without replacing the file, as git would: a sandbox that runs meanwhile covers the file that
+ * was there when it started, and its agent could write a new one.
+ */
+async function changeConfig(repository: Repository, change: readonly string[]): Promise<void> {
+  const free = await outside(repository);
+  const config = join(await commonFolder(free), 'config');
+  const lock = `${config}.lock`;
+  try {
+    // As git does: another git that changes it fails meanwhile.
+    copyFileSync(config, lock, constants.COPYFILE_EXCL);
+  } catch (error) {
+    throw new GitError(`cannot lock ${config}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+  const scratch = mkdtempSync(join(tmpdir(), 'ralph-config-'));
+  try {
+    const copy = join(scratch, 'config');
+    copyFileSync(config, copy);
+    const args = ['config', '--file', copy, ...change];
+    const answer = await execGit(free, args);
+    // What is to be removed may be missing.
+    if (answer.code !== 0 && !change[0]?.startsWith('--')) throw gitFailure(args, answer);
+    const text = readFileSync(copy);
+    const file = openRegular(config, 'lock');
+    try {
+      writeSync(file, text, 0, text.length, 0);
+      ftruncateSync(file, text.length);
+    } finally {
+      closeSync(file);
+    }
+  } finally {
+    rmSync(lock, { force: true });
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
 
 /** In the branch's section, which git removes with the branch. */
 function branchKey(branch: string): string {
