@@ -2,12 +2,13 @@
  * Links that appear in a git folder during a run: the user's own git would follow them, too.
  *
  * 1. HEAD, index and packed-refs that became links are put back as they were before the run.
- * 2. Any other new link is moved aside. A link that was there before the run stays.
+ * 2. The `commondir` of a worktree leads back to the git folder; an agent can write that of one that is made during its run.
+ * 3. Any other new link is moved aside. A link that was there before the run stays.
  */
 import { readlinkSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { below } from '../files/below.ts';
-import { foundAt, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { foundAt, namesIn, textOf, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
@@ -55,8 +56,21 @@ export function undoLinks(
         renameSync(`${path}.ralph-${process.pid}`, path);
       });
     }
-  return restored;
+  return [...restored, ...folders.flatMap(redirected)];
 }
+
+/** Points the worktrees of a git folder back to it: one that was made during a run is not covered by its sandbox. */
+function redirected(folder: string): readonly string[] {
+  return namesIn(join(folder, 'worktrees')).flatMap((name) => {
+    const path = join(folder, 'worktrees', name, 'commondir');
+    if (foundAt(path)?.isFile() !== true || textOf(path) === BACK) return [];
+    below(folder, ['worktrees', name], { make: false }, (at) => replaceFile(join(at, 'commondir'), BACK));
+    return [path];
+  });
+}
+
+/** As git writes it. */
+const BACK = '../..\n';
 
 /** Call when the loop is no longer driven: the copies may be large. */
 export function forgetLinks(loopFolder: string): void {

@@ -53,9 +53,7 @@ export function moveNewAside(loopFolder: string): readonly string[] {
     aside(found, path);
   }
   return [
-    ...restored.map(
-      (path) => `the agent has made a link of ${path}; it was put back as it was before the run`,
-    ),
+    ...restored.map((path) => `the agent has made ${path} lead elsewhere; it was put back`),
     ...moved.map(
       (path) =>
         `the agent has made ${path}, which programs outside of the sandbox would obey; it was moved to ${loopFolder}/set-aside`,

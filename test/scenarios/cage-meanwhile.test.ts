@@ -112,3 +112,26 @@ it('a git folder that is not that of the working tree is not made writable', asy
   stage.write('sub/.git', `gitdir: ${other}/.git\n`);
   expect((await look(stage.path('sub'))).write).toEqual([]);
 });
+
+it(
+  'a worktree that is made during a run leads back to its repository afterwards',
+  { timeout: 120_000 },
+  async () => {
+    const cage = openCage();
+    const { stage, canary } = cage;
+    commits(stage);
+    const plant = elsewhere('core.fsmonitor', `touch ${canary}; false`)
+      .replace('.git/commondir', '.git/worktrees/two/commondir')
+      .replace('../evil', '"$PWD/evil"');
+    stage.plans(1, `${waitFor()}; ${plant}\n${DONE}`);
+    const run = stage.starts(...COMMIT);
+    await stage.waitForCall(1);
+    const tree = stage.path('two');
+    stage.git('worktree', 'add', '-q', '--detach', tree);
+    stage.release();
+    const { stderr } = await run.ended;
+    expect(stderr).toContain(stage.path('.git/worktrees/two/commondir'));
+    stage.git('-C', tree, 'status');
+    expect(cage.hasSung()).toBe(false);
+  },
+);

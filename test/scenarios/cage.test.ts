@@ -64,7 +64,7 @@ describe('links in the git folder', () => {
     const { stderr } = await stage.run(...COMMIT);
     expect(contents(names)).toEqual(before);
     for (const name of names)
-      expect(stderr).toContain(`warning: the agent has made a link of ${name}; it was put back`);
+      expect(stderr).toContain(`warning: the agent has made ${name} lead elsewhere; it was put back`);
     expect(stage.git('status', '--porcelain', '-uno')).toBe('A  staged\n');
     expect(contents([victim])).toEqual(['ref: refs/heads/other\n']);
   });
