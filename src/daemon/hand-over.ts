@@ -8,7 +8,7 @@ import type { LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
 import { ensureDaemon } from './ensure-daemon.ts';
 import { whyNotRun } from './log.ts';
-import { daemonLog } from './place.ts';
+import { daemonLog, daemonPid } from './place.ts';
 
 /** Gives an owned loop to the daemon; resolves once the daemon owns it, or the loop has ended or paused already. */
 export async function handOver(loop: OwnedLoop): Promise<void> {
@@ -26,8 +26,10 @@ export async function handOver(loop: OwnedLoop): Promise<void> {
 export async function isOwned(folder: LoopFolder): Promise<boolean> {
   let nextStart = 0;
   const look = (): boolean | null => {
-    if (liveOwner(folder) !== null) return true;
-    if (!isEnlisted(folder.id)) return isAtRest(folder);
+    const owner = liveOwner(folder);
+    // Another process may have the lock for a moment, to see whether a dead creator has left the loop.
+    if (owner !== null && owner === daemonPid()) return true;
+    if (!isEnlisted(folder.id)) return owner !== null || isAtRest(folder);
     if (performance.now() >= nextStart) {
       nextStart = performance.now() + START_MS;
       ensureDaemon();
