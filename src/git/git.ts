@@ -286,6 +286,11 @@ export function topOf(repository: Repository): Promise<string> {
   return gitPath(repository, ['--show-toplevel']);
 }
 
+/** The git folder that all trees of the repository share. */
+export async function commonFolder(repository: Repository): Promise<string> {
+  return utf8(await gitPath(repository, ['--git-common-dir']));
+}
+
 /** The path from the top to the folder, in Latin-1: empty, or with a slash at its end. */
 export async function prefixOf(repository: Repository): Promise<string> {
   return (await gitOutput(repository, ['rev-parse', '--show-prefix'])).replace(/\n$/, '');

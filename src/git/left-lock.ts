@@ -15,8 +15,7 @@ import { foundAt, PRIVATE_FILE } from '../files/files.ts';
 import { realPath } from '../files/paths.ts';
 import { isOpen, KNOWS_OPEN_FILES, worksIn } from '../process/open-files.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { execGit, GitError, gitPath, topOf, utf8, type Repository } from './git.ts';
-import { commonFolder } from './worktree.ts';
+import { commonFolder, execGit, GitError, gitPath, topOf, utf8, type Repository } from './git.ts';
 
 export class LeftLocks {
   readonly #repository: Repository;

@@ -2,7 +2,7 @@
 import { readdirSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { GitError } from './git-error.ts';
-import { gitPath, utf8, type Repository } from './git.ts';
+import { commonFolder, type Repository } from './git.ts';
 
 /** The links below a folder, each as the names that lead to it. */
 export function linksBelow(
@@ -36,7 +36,7 @@ export async function outside(repository: Repository): Promise<Repository> {
   const { enclose } = repository;
   const isShared = enclose !== null && (await enclose(repository, null)) !== null;
   if (!isShared) return repository;
-  const common = utf8(await gitPath(repository, ['--git-common-dir']));
+  const common = await commonFolder(repository);
   const link = linksBelow(common).find(([first]) => first !== 'objects');
   if (link !== undefined)
     throw new GitError(`${join(common, ...link)} is a symbolic link, which git would follow; remove it`);

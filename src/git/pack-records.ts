@@ -12,8 +12,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { below } from '../files/below.ts';
 import { foundAt } from '../files/files.ts';
-import { execGit, GitError, gitFailure, gitOutput, type Repository } from './git.ts';
-import { commonFolder } from './worktree.ts';
+import { commonFolder, execGit, GitError, gitFailure, gitOutput, type Repository } from './git.ts';
 
 /** Packs what is loose, and returns the number of packed objects. */
 export async function packRecords(repository: Repository): Promise<number> {

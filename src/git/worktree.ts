@@ -33,11 +33,11 @@ import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nonBlank } from '../loop/shape.ts';
 import { outside } from './links.ts';
 import {
+  commonFolder,
   execGit,
   GitError,
   gitFailure,
   gitOutput,
-  gitPath,
   resolveRevision,
   topOf as topInLatin1,
   utf8,
@@ -122,11 +122,6 @@ function withPlace(repository: Repository, folder: string): Repository {
 /** Whether creating a tree failed because its path or its branch already exists. */
 export function isTaken({ message }: GitError): boolean {
   return /already (?:exists|checked out|used)/.test(message);
-}
-
-/** The git folder that all trees of the repository share. */
-export async function commonFolder(repository: Repository): Promise<string> {
-  return utf8(await gitPath(repository, ['--git-common-dir']));
 }
 
 /** Hides a tree inside another tree from that tree's `git status` and `git add`. */

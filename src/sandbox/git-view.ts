@@ -7,7 +7,7 @@
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { gitPath, type Enclose, type Repository } from '../git/git.ts';
+import { commonFolder, type Enclose, type Repository } from '../git/git.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { withoutSockets } from './environment.ts';
@@ -74,17 +74,9 @@ const GRACE_MS = 2000;
 async function sandboxAt({ folder, env }: Pick<Repository, 'folder' | 'env'>): Promise<SandboxPolicy | null> {
   const trees = sandboxedTrees();
   if (trees.length === 0) return null;
-  const common = await commonFolder({ command: ['git'], folder, env, enclose: null });
+  const common = await commonFolder({ command: ['git'], folder, env, enclose: null }).catch(() => null);
   const found = trees.findLast(
     (tree) => touches(tree, folder) || (common !== null && tree.common === common),
   );
   return found?.policy ?? null;
-}
-
-async function commonFolder(repository: Repository): Promise<string | null> {
-  try {
-    return await gitPath(repository, ['--git-common-dir']);
-  } catch {
-    return null;
-  }
 }

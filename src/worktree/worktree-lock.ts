@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { takeLock } from '../store/lock.ts';
-import type { Repository } from '../git/git.ts';
-import { commonFolder } from '../git/worktree.ts';
+import { commonFolder, type Repository } from '../git/git.ts';
 import { UserError } from '../user-error.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 

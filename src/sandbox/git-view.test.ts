@@ -1,0 +1,53 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { loopsFolder } from '../store/store.ts';
+import { onDisk } from '../../test/rig/temporary-folder.ts';
+import { gitPlaces } from './git-places.ts';
+import { enclosing } from './git-view.ts';
+import { noteSandbox } from './sandboxed-trees.ts';
+
+let root: string;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(onDisk(), 'ralph-git-view-')));
+  vi.stubEnv('RALPH_STATE', join(root, 'state'));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(root, { recursive: true, force: true });
+});
+
+it.each(['plain', 'Jürgen'])(
+  'git has a view in every worktree of a repository that a sandboxed loop can write: %s',
+  { tags: ['bwrap'] },
+  async (name) => {
+    const [tree, other, stranger] = [join(root, name), join(root, 'other'), join(root, 'stranger')];
+    const env = { PATH: process.env['PATH'] ?? '', HOME: root, GIT_CONFIG_GLOBAL: '/dev/null' };
+    const git = (...args: readonly string[]) => execFileSync('git', args, { env });
+    for (const folder of [tree, stranger]) git('init', '-q', folder);
+    git(
+      '-C',
+      tree,
+      '-c',
+      'user.name=t',
+      '-c',
+      'user.email=t@t',
+      'commit',
+      '-q',
+      '--allow-empty',
+      '-m',
+      'begin',
+    );
+    git('-C', tree, 'worktree', 'add', '-q', '--detach', other);
+    const at = (folder: string) => ({ command: ['git'] as const, folder, env, enclose: null });
+    const { common } = await gitPlaces(at(tree));
+    const policy = { checks: false, write: [], hide: [], network: true };
+    noteSandbox({ id: 'it', policy, common, trees: [tree] });
+    mkdirSync(join(loopsFolder(), 'it'), { recursive: true });
+
+    const viewIn = (folder: string) => enclosing(null)(at(folder), null);
+    expect(await viewIn(other)).not.toBeNull();
+    expect(await viewIn(stranger)).toBeNull();
+  },
+);
