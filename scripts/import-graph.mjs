@@ -117,10 +117,15 @@ const FOLDERS = {
     'one file per operation on a loop that no process drives: diff, rewind, remove',
     'loop files process git store scm recovery worktree views user-error.ts',
   ],
+  loops: [
+    'loops.ts',
+    'the hall: everything that can be done with loops, for every front',
+    'loop files process journal agents config store sandbox scm recovery worktree projections owner daemon views commands user-error.ts',
+  ],
   library: [
     'library.ts',
     'loops from a program: functions as agents, events, the classes of two documents',
-    'loop bus agents/agent.ts hosts/function-call.ts config/aliases.ts config/closest.ts config/config.ts config/policy.ts config/values.ts store owner views commands/remove-worktree.ts user-error.ts',
+    'loop bus agents/agent.ts hosts/function-call.ts config/aliases.ts config/closest.ts config/config.ts config/policy.ts config/values.ts store owner views commands/remove-worktree.ts loops user-error.ts',
   ],
   session: [
     'session.ts',
@@ -140,12 +145,12 @@ const FOLDERS = {
   mcp: [
     'server.ts',
     'the MCP server: tools for agents inside a run and for assistants outside',
-    'loop files process bus config store owner/refuse-change.ts views user-error.ts @modelcontextprotocol/server zod',
+    'loop files process bus config store views loops user-error.ts @modelcontextprotocol/server zod',
   ],
   cli: [
     'main.ts',
     'one file per command, and what it prints',
-    'loop bus journal/times.ts agents/agent.ts config plan store sandbox scm worktree owner daemon service views commands session install mcp user-error.ts commander @clack/prompts fast-string-width',
+    'loop bus journal/times.ts agents/agent.ts config plan store sandbox scm worktree owner daemon service views commands loops session install mcp user-error.ts commander @clack/prompts fast-string-width',
   ],
 };
 

@@ -5,9 +5,9 @@ import { followLoop } from '../views/follow-loop.ts';
 import { attachWindow, closeUnseenWindow, showWindow, windowOf } from '../views/window.ts';
 import { Console } from './console.ts';
 import { finish } from './drive.ts';
-import { findLoop, refuseUnreadable } from './loops.ts';
+import { findLoop, refuseUnreadable } from '../loops/find.ts';
 import { warn } from './print.ts';
-import { keepDaemonAwake } from './wake-daemon.ts';
+import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph attach`: shows the live window of a loop, or its stream where it has none, until the user detaches. */

@@ -17,7 +17,7 @@ import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { shortList } from '../store/short-list.ts';
 import { UserError } from '../user-error.ts';
-import { findLoop } from './loops.ts';
+import { findLoop } from '../loops/find.ts';
 import { workspaceOf } from './workspace.ts';
 
 export interface BusOptions {

@@ -1,22 +1,12 @@
 import { readFileSync } from 'node:fs';
-import type { LoopReading } from '../store/read-loop.ts';
-import { questionFor } from '../loop/questions.ts';
 import type { WordingPolicy } from '../loop/policy.ts';
-import { isInSession } from '../store/spec.ts';
-import { queuedControls } from '../store/inbox.ts';
-import { UserError } from '../user-error.ts';
+import { localLoops } from '../loops/local-loops.ts';
+import type { LoopRef, Sent, StoppedOne, Unneeded } from '../loops/loops.ts';
 import { brief } from './brief.ts';
-import {
-  findOwned,
-  refuseDone,
-  refuseEnded,
-  refuseEndedInSession,
-  refuseUnreadable,
-  sendTo,
-} from './loops.ts';
+import { drive } from './drive.ts';
+import { print, warn } from './print.ts';
 import { textsOf } from './wording.ts';
 import { workspaceOf } from './workspace.ts';
-import { warn } from './print.ts';
 
 interface Where {
   readonly cwd?: string;
@@ -24,27 +14,27 @@ interface Where {
 
 /** `ralph pause`: lets the running agent finish, and starts nothing after it. The texts are those of its preset, or `wording`. */
 export async function pause(name: string, options: Where, wording?: WordingPolicy): Promise<number> {
-  const loop = await findOwned(workspaceOf(options), name);
-  refuseEnded(loop);
-  const texts = textsOf(wording ?? loop.state.policy.wording);
-  if (loop.state.control.paused) {
-    warn(`ralph: warning: ${texts.alreadyPaused(name)}\n`);
-    return 0;
-  }
-  if (loop.owner === null && loop.trouble === null && !isInSession(loop.spec)) {
-    const { nothingToPause } = await import('../owner/unfinished-loops.ts');
-    warn(`ralph: warning: ${nothingToPause(loop)}\n`);
-    return 0;
-  }
-  return sendTo(loop, { type: 'pause' }, texts.paused(name));
+  const loops = localLoops();
+  const loop = await loops.find(name, workspaceOf(options));
+  const sent = await loops.send(loop, { type: 'pause' });
+  const texts = textsOf(wording ?? (await loops.get(loop)).state.policy.wording);
+  return tellSent(loop, sent, texts.paused(name), { paused: texts.alreadyPaused(name) });
 }
 
 /** `ralph stop`: stops a loop after the running step, or with `--now` at once. */
 export async function stop(name: string, options: StopOptions): Promise<number> {
-  const loop = await findOwned(workspaceOf(options), name);
-  if (options.tree !== true) return stopOne(loop, options);
-  const { stopTree } = await import('./stop-tree.ts');
-  return stopTree(loop, (one) => stopOne(one, options));
+  const { now = false, tree = false } = options;
+  let driven = 0;
+  const loops = localLoops({
+    async drive(owned) {
+      if ((await drive(owned, {})) === 3) driven = 3;
+    },
+  });
+  const loop = await loops.find(name, workspaceOf(options));
+  const sent = tree
+    ? await loops.stopTree(loop, now)
+    : [{ loop, sent: await loops.send(loop, { type: 'stop', now }) }];
+  return Math.max(driven, ...sent.map((one) => tellStopped(one)));
 }
 
 export interface StopOptions extends Where {
@@ -52,39 +42,24 @@ export interface StopOptions extends Where {
   readonly tree?: boolean;
 }
 
-async function stopOne(loop: LoopReading, options: StopOptions): Promise<number> {
-  const { name } = loop.spec;
-  if (loop.state.outcome !== null) {
-    warn(`ralph: warning: loop ${name} has already ended\n`);
-    return 0;
-  }
-  refuseUnreadable(loop);
-  // The turn of a session is not ours to wait for: it ends by itself, and nothing follows it.
-  const now = options.now === true || isInSession(loop.spec);
-  const stopUnowned = async (): Promise<number> => {
-    const { stopOrphan } = await import('./stop-orphan.ts');
-    return stopOrphan(loop, now);
-  };
-  if (loop.owner === null) return stopUnowned();
-  return sendTo(
-    loop,
-    { type: 'stop', now, by: 'person' },
-    now ? `stopping ${name} now` : `stopping ${name} after the running step`,
-    // The step of a session may just have ended, and the next one may be hours away.
-    isInSession(loop.spec) ? stopUnowned : null,
-  );
+function tellStopped({ loop, sent }: StoppedOne): number {
+  if (sent.is !== 'problem')
+    return tellSent(
+      loop,
+      sent,
+      `stopping ${loop.name} ${sent.is === 'taken' && sent.now === true ? 'now' : 'after the running step'}`,
+    );
+  warn(`ralph: error: ${sent.message}\n`);
+  return sent.exitCode;
 }
 
 /** `ralph tell`: adds words to the agent's next prompt; `-` stands for stdin. */
 export async function tell(name: string, words: string, options: Where): Promise<number> {
+  const loops = localLoops();
   const text = wordsOrStdin(words);
-  if (text.trim() === '')
-    throw new UserError('the message is empty: ralph tell NAME "words for the next prompt"');
-  const loop = await findOwned(workspaceOf(options), name);
-  refuseEndedInSession(loop);
-  if (loop.state.outcome?.type === 'done')
-    throw new UserError(`loop ${name} is already done; start a new one with: ralph run`);
-  return sendTo(loop, { type: 'tell', text }, `delivered to ${name}; it goes into the next prompt`);
+  const loop = await loops.find(name, workspaceOf(options));
+  const sent = await loops.send(loop, { type: 'tell', text });
+  return tellSent(loop, sent, `delivered to ${name}; it goes into the next prompt`);
 }
 
 /** `ralph answer`: answers a question of the agent, the oldest one unless another is named; `-` stands for stdin. */
@@ -93,31 +68,56 @@ export async function answer(
   words: string,
   options: Where & { readonly question?: string },
 ): Promise<number> {
+  const loops = localLoops();
   const text = wordsOrStdin(words);
-  if (text.trim() === '') throw new UserError('the answer is empty: ralph answer NAME "words for the agent"');
-  const loop = await findOwned(workspaceOf(options), name);
-  refuseUnreadable(loop);
-  refuseDone(loop);
-  const queued = queuedControls(loop.folder.inbox);
-  const answered = new Set(queued.map((one) => (one.type === 'answer' ? one.question : null)));
-  const questions = loop.state.questions.filter(({ id }) => !answered.has(id));
-  const question = questionFor({ ...loop.state, questions }, options.question ?? null);
-  if (question === undefined) {
-    const waits = loop.state.questions.length === 0 ? '' : ' (an answer is queued already)';
-    throw new UserError(
-      questions.length === 0
-        ? `loop ${name} has no open question${waits}; to add words to its next prompt: ralph tell ${name} "…"`
-        : `loop ${name} has no open question ${options.question}; expected one of ${questions.map(({ id }) => id).join(', ')}`,
-    );
-  }
-  return sendTo(
-    loop,
-    { type: 'answer', question: question.id, text },
-    `answered ${name}: ${brief(question.text)}`,
-  );
+  const loop = await loops.find(name, workspaceOf(options));
+  const { question = null } = options;
+  const sent = await loops.send(loop, { type: 'answer', question, text });
+  const asked = sent.is === 'taken' && sent.question !== undefined ? `: ${brief(sent.question.text)}` : '';
+  return tellSent(loop, sent, `answered ${name}${asked}`);
 }
 
 /** Words on the command line, or for `-` what stdin has: a program need not care how its text begins. */
 function wordsOrStdin(words: string): string {
   return words === '-' ? readFileSync(0, 'utf8').trim() : words;
 }
+
+/** Prints what has become of a control; `done` is for one that its owner has taken, `unneeded` for one that changes nothing. */
+export function tellSent(
+  { name }: LoopRef,
+  sent: Sent,
+  done: string,
+  unneeded: Partial<Record<Unneeded['is'], string>> = {},
+): number {
+  if (sent.is === 'taken') print(`${done}\n`);
+  if (sent.is === 'queued') print(`queued for ${name}: ${WHEN_TAKEN[sent.until](name)}\n`);
+  if (sent.is === 'unanswered')
+    print(`queued for ${name}: its owner (process ${sent.owner}) does not respond; is it suspended?\n`);
+  if (sent.is === 'unneeded')
+    warn(`ralph: warning: ${unneeded[sent.why.is] ?? whyUnneeded(name, sent.why)}\n`);
+  return 0;
+}
+
+function whyUnneeded(name: string, why: Unneeded): string {
+  switch (why.is) {
+    case 'paused':
+      return `loop ${name} is already paused`;
+    case 'not paused':
+      return `loop ${name} is not paused: it is running`;
+    case 'ended':
+      return `loop ${name} has already ended`;
+    case 'without owner': {
+      const orphan =
+        why.agent === null
+          ? ''
+          : `, and its agent (process ${why.agent}) finishes its run on its own (end it with: ralph stop ${name} --now)`;
+      return `loop ${name} is not running, so there is nothing to pause: no Ralph process starts its next iteration${orphan}; continue it with: ralph resume ${name}`;
+    }
+  }
+}
+
+const WHEN_TAKEN = {
+  resumed: (name) => `the loop is not running; it takes effect with: ralph resume ${name}`,
+  'next turn': () => 'it takes effect with the next turn of its session; type anything there',
+  'end of turn': () => 'it takes effect when the turn of its session ends',
+} as const satisfies Record<Extract<Sent, { is: 'queued' }>['until'], (name: string) => string>;

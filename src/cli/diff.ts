@@ -1,7 +1,8 @@
 import { fstatSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { diffLoop } from '../commands/diff.ts';
-import { findLoop, warnUnreadable } from './loops.ts';
+import { findLoop } from '../loops/find.ts';
+import { warnUnreadable } from './print.ts';
 import { CommandGuard, obeysCommands } from './workflow-commands.ts';
 import { workspaceOf } from './workspace.ts';
 

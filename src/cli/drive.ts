@@ -13,7 +13,7 @@ import type { ViewOptions } from './options.ts';
 import { printJson } from './print.ts';
 import { paint } from './screen.ts';
 import { isError, summary } from './summary.ts';
-import { keepAwakeForChildren } from './wake-daemon.ts';
+import { keepAwakeForChildren } from '../daemon/wake-daemon.ts';
 
 /** Drives a loop in the foreground and shows it; returns the exit code. Calls `ended` when it ends or pauses. */
 export async function drive(

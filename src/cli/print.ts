@@ -27,6 +27,11 @@ export function warn(text: string): void {
   write(2, text);
 }
 
+/** Warns that the files of a loop cannot be read, for a command that needs only those that can. */
+export function warnUnreadable({ trouble }: { readonly trouble: string | null }): void {
+  if (trouble !== null) warn(`ralph: warning: ${trouble}\n`);
+}
+
 function write(descriptor: 1 | 2, text: string): boolean {
   let rest = Buffer.from(harmless(text, mayBeTerminal(descriptor)));
   while (rest.length > 0) {

@@ -11,7 +11,7 @@ import { hookCommands } from './program-hook.ts';
 import { demoCommand, setupCommands } from './program-setup.ts';
 import { documentedCommands } from './program-ralph.ts';
 import { startCommands } from './program-start.ts';
-import { wakeDaemon } from './wake-daemon.ts';
+import { wakeDaemon } from '../daemon/wake-daemon.ts';
 import { viewCommands } from './program-view.ts';
 import { print, warn } from './print.ts';
 
@@ -105,7 +105,7 @@ function define(given: readonly string[], command: readonly string[], done: Done
   program.addHelpText('after', HELP);
   program.hook('preAction', async (_, action) => {
     const { refuseFromInside } = await import('./from-inside.ts');
-    refuseFromInside({ name: nameOf(action), args: action.args, options: action.opts() });
+    await refuseFromInside({ name: nameOf(action), args: action.args, options: action.opts() });
   });
   program.hook('preAction', async (_, action) => {
     if (!/^(?:daemon|service)\b/.test(nameOf(action))) await wakeDaemon();

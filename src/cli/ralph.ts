@@ -8,7 +8,7 @@ import { summaryOf } from '../views/loop-summary.ts';
 import { WORKER_STATUSES, workerRecord, workerStatus } from '../views/worker-record.ts';
 import { columns } from './columns.ts';
 import { pause } from './control.ts';
-import { findLoop } from './loops.ts';
+import { findLoop } from '../loops/find.ts';
 import { oneOf } from './options.ts';
 import { print, printJson } from './print.ts';
 import { resumeLoop } from './resume.ts';

@@ -1,7 +1,6 @@
 import type { WordingPolicy } from '../loop/policy.ts';
-import { endRecord } from '../store/end-record.ts';
-import { maskOf } from '../store/mask.ts';
-import type { LoopReading } from '../store/read-loop.ts';
+import type { LoopState } from '../loop/state.ts';
+import type { LoopView } from '../loops/loops.ts';
 import { oneLine } from './terminal.ts';
 import { filled } from './wording.ts';
 
@@ -11,22 +10,21 @@ export interface RestLine {
   readonly exitCode: number;
 }
 
-export function restLine(loop: LoopReading): RestLine {
-  const { state, report, spec, trouble } = loop;
-  if (trouble !== null) return { line: `${spec.name}: ${trouble}`, exitCode: 2 };
-  const { status, reason, exitCode, next } = endRecord(state, report, spec);
-  if (state.outcome === null) return { line: `${spec.name}: ${status}; continue it with: ${next}`, exitCode };
+export function restLine({ name, state, trouble, summary: { record } }: LoopView): RestLine {
+  if (trouble !== null) return { line: `${name}: ${trouble}`, exitCode: 2 };
+  const { status, reason, exitCode, next } = record;
+  if (state.outcome === null) return { line: `${name}: ${status}; continue it with: ${next}`, exitCode };
   return (
-    documentedLine(state.policy.wording, spec.name) ?? {
-      line: `${spec.name}: ${oneLine(maskOf(spec).text(reason))}`,
+    documentedLine(state.policy.wording, name) ?? {
+      line: `${name}: ${oneLine(reason)}`,
       exitCode,
     }
   );
 }
 
 /** About a loop whose files are gone; its outcome is unknown. */
-export function removedLine({ state, spec: { name } }: LoopReading): RestLine {
-  return documentedLine(state.policy.wording, name) ?? { line: `${name}: removed`, exitCode: 1 };
+export function removedLine(name: string, { policy }: LoopState): RestLine {
+  return documentedLine(policy.wording, name) ?? { line: `${name}: removed`, exitCode: 1 };
 }
 
 /** Where a document prescribes the line, it prescribes the exit code 0 too. */

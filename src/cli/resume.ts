@@ -22,12 +22,21 @@ import type { Policy, WordingPolicy } from '../loop/policy.ts';
 import { describeProblem, findProblems, mergePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
-import { checkName, findOwned, refuseEndedInSession, refuseUnreadable, sendTo } from './loops.ts';
+import {
+  checkName,
+  findRef,
+  ownedLoopAt,
+  refOf,
+  refuseEndedInSession,
+  refuseUnreadable,
+} from '../loops/find.ts';
+import { localLoops } from '../loops/local-loops.ts';
+import { tellSent } from './control.ts';
 import { limitSettings, viewOf, viewSettings, type LimitOptions, type ViewOptions } from './options.ts';
 import { textsOf } from './wording.ts';
 import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
-import { print, warn } from './print.ts';
+import { print } from './print.ts';
 
 /** `ralph resume`: resumes a running loop that is paused, or becomes the owner of a loop that has none. The texts are those of its preset, or `prescribed`. */
 export async function resumeLoop(
@@ -49,7 +58,7 @@ export async function resumeLoop(
     const isDetached = options.detach === true || asked.spec.place === 'background';
     return goOn(loop, view, { isDetached, ended, wording: prescribed ?? policy.wording });
   }
-  const found = await findOwned(workspaceOf(options), name);
+  const found = await ownedLoopAt(findRef(workspaceOf(options), name));
   refuseUnreadable(found);
   const { workspace } = found.folder;
   const policy = changedPolicy(found.state.policy, options, workspace);
@@ -64,12 +73,9 @@ export async function resumeLoop(
     if (policy !== null)
       throw new UserError(`loop ${name} is running; change its limits with: ralph set ${name} …`);
     const texts = textsOf(prescribed ?? found.state.policy.wording);
-    const { paused, stop } = found.state.control;
-    if (!paused && stop === null && options.now !== true) {
-      warn(`ralph: warning: ${texts.notPaused(name)}\n`);
-      return 0;
-    }
-    return sendTo(found, { type: 'resume', now: options.now === true }, texts.resumed(name));
+    const control = { type: 'resume', now: options.now === true } as const;
+    const sent = await localLoops().send(refOf(found), control);
+    return tellSent(found.spec, sent, texts.resumed(name), { 'not paused': texts.notPaused(name) });
   }
   const { outcome } = found.state;
   if (isInSession(found.spec)) return resumeInSession(found, policy !== null);
@@ -135,7 +141,7 @@ interface GoingOn {
 }
 
 /** Only its session continues a loop; a pause can be taken back from here. */
-function resumeInSession(found: LoopReading, changesLimits: boolean): Promise<number> {
+async function resumeInSession(found: LoopReading, changesLimits: boolean): Promise<number> {
   const { spec, state } = found;
   const { name } = spec;
   refuseEndedInSession(found);
@@ -146,7 +152,8 @@ function resumeInSession(found: LoopReading, changesLimits: boolean): Promise<nu
       `loop ${name} runs in a session and continues there: open that session again and type anything; end the loop with: ralph stop ${name}`,
     );
   }
-  return sendTo(found, { type: 'resume', now: false }, textsOf(state.policy.wording).resumed(name));
+  const sent = await localLoops().send(refOf(found), { type: 'resume', now: false });
+  return tellSent(spec, sent, textsOf(state.policy.wording).resumed(name));
 }
 
 export interface ResumeOptions extends LimitOptions {

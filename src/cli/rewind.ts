@@ -1,6 +1,7 @@
 import { rewindLoop } from '../commands/rewind.ts';
 import { counted } from '../loop/counted.ts';
-import { findLoop, warnUnreadable } from './loops.ts';
+import { findLoop } from '../loops/find.ts';
+import { warnUnreadable } from './print.ts';
 import { print, warn } from './print.ts';
 import { oneLine } from './terminal.ts';
 import { workspaceOf } from './workspace.ts';

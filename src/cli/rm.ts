@@ -5,7 +5,7 @@ import { registered, unreserve } from '../store/registry.ts';
 import { LoopFolder } from '../store/store.ts';
 import { sizeText } from '../loop/counted.ts';
 import { UserError } from '../user-error.ts';
-import { findLoop } from './loops.ts';
+import { findLoop } from '../loops/find.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, warn } from './print.ts';
 

@@ -3,7 +3,8 @@ import type { SandboxFront } from '../owner/answer-sandbox.ts';
 import type { SandboxedParent } from '../owner/owner.ts';
 import { deliver } from '../store/deliver.ts';
 import { readLoopIn } from '../store/read-loop.ts';
-import { untilRest } from '../views/until-rest.ts';
+import { viewOf } from '../loops/view.ts';
+import { untilRest } from '../loops/until-rest.ts';
 import { restLine } from './rest-line.ts';
 import { describedLoop } from './status.ts';
 
@@ -19,7 +20,7 @@ export function sandboxFront(parent: SandboxedParent): SandboxFront {
       if (loop === null) return { text: '', summary: null };
       return {
         text: describedLoop(folder.path).text,
-        summary: { hasEnded: loop.state.outcome !== null, ...restLine(loop) },
+        summary: { hasEnded: loop.state.outcome !== null, ...restLine(viewOf(loop)) },
       };
     },
     async stop({ path, name }, now) {

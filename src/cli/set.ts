@@ -2,10 +2,9 @@ import { closest } from '../config/closest.ts';
 import { unchangedLimit } from '../config/policy.ts';
 import { parseAmount, parseDuration, parseSize, parseWhole } from '../config/values.ts';
 import type { Control } from '../loop/event.ts';
-import { checkSpendLimits } from '../owner/money.ts';
-import { setLimits } from '../store/family.ts';
+import { localLoops } from '../loops/local-loops.ts';
 import { UserError } from '../user-error.ts';
-import { findOwned, refuseEnded, sendTo } from './loops.ts';
+import { tellSent } from './control.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph set`: changes the limits of a loop. */
@@ -17,11 +16,10 @@ export async function set(
   const limits: SetLimits = Object.fromEntries(
     settings.flatMap((text) => Object.entries(parseSetting(text))),
   );
-  const loop = await findOwned(workspaceOf(options), name);
-  refuseEnded(loop);
-  await checkSpendLimits(limits, loop.spec.agent);
-  if (loop.owner === null) setLimits(loop.spec, limits);
-  return sendTo(loop, { type: 'set', limits }, `set for ${name}: ${settings.join(' ')}`);
+  const loops = localLoops();
+  const loop = await loops.find(name, workspaceOf(options));
+  const sent = await loops.send(loop, { type: 'set', limits });
+  return tellSent(loop, sent, `set for ${name}: ${settings.join(' ')}`);
 }
 
 type SetLimits = Extract<Control, { type: 'set' }>['limits'];

@@ -22,7 +22,7 @@ import { followInBackground, leaveInBackground, showNotes } from './background.t
 import type { Console } from './console.ts';
 import { flagSettings, type RunOptions, type ViewOptions } from './options.ts';
 import { print, warn } from './print.ts';
-import { keepDaemonAwake } from './wake-daemon.ts';
+import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
 
 export interface SpawnOptions extends RunOptions {
   readonly branch?: string;

@@ -18,7 +18,8 @@ import type { Described } from '../owner/answer-sandbox.ts';
 import { createLoop } from '../owner/create-loop.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import type { SandboxedParent } from '../owner/owner.ts';
-import { refuseReplacing } from '../owner/refuse-change.ts';
+import { Rights } from '../loops/rights.ts';
+import { findFolder } from '../store/read-loop.ts';
 import type { ChildStart } from '../sandbox/request-shape.ts';
 import { runMarker } from '../store/run-environment.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
@@ -34,7 +35,9 @@ export async function startForSandbox(
   if (upper.sandbox === null) throw new UserError('this loop has no sandbox');
   refuseOtherAgent(options.agent, argv, spec);
   const workspace = treeOf(spec);
-  if (options.name !== undefined) refuseReplacing(workspace, options.name, [{ loop: spec.id }]);
+  const earlier = options.name === undefined ? null : findFolder(workspace, options.name);
+  if (earlier !== null)
+    await new Rights(() => ({ is: 'sandbox', own: spec })).require('replace', earlier, command);
   const files = await readSettings(workspace);
   requireTrusted(files, workspace, { folder: folder.path });
   const { check = [], agent: _, ...rest } = options;

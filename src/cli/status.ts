@@ -20,7 +20,7 @@ import { ofLimit } from '../loop/counted.ts';
 import { commitsText } from './branch-text.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import { UserError } from '../user-error.ts';
-import { findLoop } from './loops.ts';
+import { findLoop } from '../loops/find.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 import { listHere, ls } from './ls.ts';
 import { print, printJson } from './print.ts';

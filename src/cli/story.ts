@@ -9,7 +9,7 @@ import { summaryOf } from '../views/loop-summary.ts';
 import { replay } from '../views/replay.ts';
 import { terminalWidth, wrap } from './columns.ts';
 import { painter } from './line-options.ts';
-import { checkName, refuseUnreadable } from './loops.ts';
+import { checkName, refuseUnreadable } from '../loops/find.ts';
 import { print, printJson, warn } from './print.ts';
 import { entriesFor, entryForNow, type StoryEntry } from './story-entries.ts';
 import { workspaceOf } from './workspace.ts';

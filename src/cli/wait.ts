@@ -1,13 +1,12 @@
 import { parseDuration } from '../config/values.ts';
+import { localLoops } from '../loops/local-loops.ts';
+import type { LoopRef, Loops } from '../loops/loops.ts';
 import { isEnlisted } from '../store/background.ts';
 import { enclosingRuns, loopOf } from '../store/enclosing-runs.ts';
-import { readLoops, type LoopReading } from '../store/read-loop.ts';
+import { readLoops } from '../store/read-loop.ts';
 import { UserError } from '../user-error.ts';
-import { untilRest } from '../views/until-rest.ts';
-import { findLoop } from './loops.ts';
 import { print, warn } from './print.ts';
 import { removedLine, restLine } from './rest-line.ts';
-import { keepDaemonAwake } from './wake-daemon.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 
 /**
@@ -21,12 +20,11 @@ export async function wait(name: string | null, options: WaitOptions): Promise<n
     options.timeout === undefined
       ? undefined
       : AbortSignal.timeout(parseDuration('--timeout', options.timeout));
-  const loops = name === null ? others(listedWorkspace(options)) : [findLoop(workspaceOf(options), name)];
-  if (loops.length === 0) warn('no running loops in this workspace\n');
-  const stopWaking = keepDaemonAwake();
-  const codes = await Promise.all(loops.map((loop) => waitForOne(loop, timeout)));
-  stopWaking();
-  return Math.max(0, ...codes);
+  const loops = localLoops();
+  const waited =
+    name === null ? others(listedWorkspace(options)) : [await loops.find(name, workspaceOf(options))];
+  if (waited.length === 0) warn('no running loops in this workspace\n');
+  return Math.max(0, ...(await Promise.all(waited.map((loop) => waitForOne(loops, loop, timeout)))));
 }
 
 export interface WaitOptions {
@@ -36,21 +34,23 @@ export interface WaitOptions {
 }
 
 /** The running loops, except those that wait for this process. */
-function others(workspace: string): readonly LoopReading[] {
+function others(workspace: string): readonly LoopRef[] {
   const enclosing = new Set(enclosingRuns().map((run) => loopOf(run)?.id));
-  return readLoops(workspace).filter(
-    ({ owner, spec: { id } }) => (owner !== null || isEnlisted(id)) && !enclosing.has(id),
-  );
+  return readLoops(workspace)
+    .filter(({ owner, spec: { id } }) => (owner !== null || isEnlisted(id)) && !enclosing.has(id))
+    .map(({ spec: { id, name } }) => ({ id, name, workspace }));
 }
 
-async function waitForOne(found: LoopReading, timeout?: AbortSignal): Promise<number> {
-  const loop = await untilRest(found.folder, timeout);
-  const isLate = loop === null && timeout?.aborted === true;
-  const { line, exitCode } = isLate
-    ? { line: `${found.spec.name}: still running (timeout)`, exitCode: 1 }
-    : loop === null
-      ? removedLine(found)
-      : restLine(loop);
+async function waitForOne(loops: Loops, loop: LoopRef, signal?: AbortSignal): Promise<number> {
+  const { name } = loop;
+  const { state } = await loops.get(loop);
+  const rest = await loops.wait(loop, signal === undefined ? {} : { signal });
+  const { line, exitCode } =
+    rest.is === 'driven'
+      ? { line: `${name}: still running (timeout)`, exitCode: 1 }
+      : rest.is === 'removed'
+        ? removedLine(name, state)
+        : restLine(rest.loop);
   print(`${line}\n`);
   return exitCode;
 }

@@ -5,7 +5,7 @@ import { listWorktrees } from '../views/worktrees.ts';
 import { brief } from './brief.ts';
 import { columns } from './columns.ts';
 import { counted } from '../loop/counted.ts';
-import { findLoop, refuseUnreadable } from './loops.ts';
+import { findLoop, refuseUnreadable } from '../loops/find.ts';
 import { print, printJson, warn } from './print.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 

@@ -1,10 +1,10 @@
 /** The implementation behind `library.ts`, which loads it with the first loop. */
 import { realpathSync, rmSync } from 'node:fs';
 import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
-import { refuseChange, refuseReplacing } from '../owner/refuse-change.ts';
+import { Rights } from '../loops/rights.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { unlinkProgress } from '../store/aliases.ts';
-import { readLoop } from '../store/read-loop.ts';
+import { findFolder, readLoop } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { Desk } from '../store/store.ts';
 import { removeWorktree } from '../commands/remove-worktree.ts';
@@ -20,7 +20,8 @@ export async function openLoop(
   more: OwnTask = {},
 ): Promise<Loop> {
   const request = { ...(await requestOf(spec)), ...more };
-  if (request.name !== null) refuseReplacing(realpathSync(request.workspace), request.name);
+  const earlier = request.name === null ? null : findFolder(realpathSync(request.workspace), request.name);
+  if (earlier !== null) await new Rights().require('replace', earlier, 'createLoop()');
   const owned = await createLoop(request);
   return new Loop(owned, spec.signal, listener);
 }
@@ -31,7 +32,7 @@ export type OwnTask = Pick<LoopRequest, 'task' | 'post'>;
 export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> {
   const workspace = realpathSync(spec.workspace ?? '.');
   const { trouble, state, spec: found } = readLoop(workspace, name);
-  refuseChange(`resumeLoop("${name}")`, found);
+  await new Rights().require('resume', found, `resumeLoop("${name}")`);
   if (trouble !== null) throw new UserError(trouble);
   if (state.outcome?.type === 'done')
     throw new UserError(`the loop "${name}" is already done; start a new one with createLoop()`);
@@ -45,7 +46,7 @@ export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> 
 /** Removes the worktree of a loop and its branch, merged or not; false if there is none. */
 export async function discardWorktree(name: string, workspace: string): Promise<boolean> {
   const loop = readLoop(realpathSync(workspace), name);
-  refuseChange(`discardWorktree("${name}")`, loop.spec);
+  await new Rights().require('remove', loop.spec, `discardWorktree("${name}")`);
   return (await removeWorktree(loop, true, startersEnvironment(process.env))) !== null;
 }
 

@@ -6,10 +6,10 @@
  */
 import * as z from 'zod';
 import type { McpChange } from '../config/config.ts';
-import { refuseChange } from '../owner/refuse-change.ts';
+import { Rights } from '../loops/rights.ts';
 import { enclosingRuns } from '../store/enclosing-runs.ts';
 import { workspaceWith } from '../store/find-workspace.ts';
-import { readLoop } from '../store/read-loop.ts';
+import { findFolder } from '../store/read-loop.ts';
 import { requireAllowed } from './allowed.ts';
 import { duration, loopName, messageId, words } from './inputs.ts';
 import { option, printed } from './command.ts';
@@ -117,23 +117,19 @@ function guarded(tool: Tool, workspaceOf: WorkspaceOf): Tool {
     run: async (args, call) => {
       const { name } = NAMED.parse(args);
       const from = workspaceOf(name ?? null);
-      // The settings of the loop's own workspace say what is allowed.
-      const workspace = name !== undefined && changesExisting(change) ? workspaceWith(from, name) : from;
-      await requireAllowed(toolName, change, workspace);
-      if (name !== undefined && changesExisting(change)) refuseOwn(toolName, workspace, name);
+      const allow = (one: McpChange, workspace: string): Promise<void> =>
+        requireAllowed(toolName, one, workspace);
+      // A new loop is a child of the run, and the command refuses a name that is taken.
+      const found =
+        change === 'start' || name === undefined ? null : findFolder(workspaceWith(from, name), name);
+      if (change === 'start' || found === null) await allow(change, from);
+      else {
+        const rights = new Rights(() => ({ is: 'assistant', runs: enclosingRuns(), allow }));
+        await rights.require(change, found, `${toolName} ${found.name}`);
+      }
       return tool.run(args, call);
     },
   };
 }
 
 const NAMED = z.looseObject({ name: z.string().optional() });
-
-/** A new loop is a child of the run, and the command refuses a name that is taken. */
-function changesExisting(change: McpChange): boolean {
-  return change !== 'start';
-}
-
-function refuseOwn(tool: string, workspace: string, name: string): void {
-  const runs = enclosingRuns();
-  if (runs.length > 0) refuseChange(`${tool} ${name}`, readLoop(workspace, name).spec, runs);
-}

@@ -41,14 +41,3 @@ function isCrash({ spec, state }: LoopReading, prompt: PromptSource): boolean {
 function crashed(name: string): string {
   return `the loop ${name} has the same prompt and did not finish; to continue it instead, use: ralph resume ${name}`;
 }
-
-/** A loop without an owner starts nothing, so a pause would only be superseded by the resume that continues the loop. */
-export function nothingToPause(loop: LoopReading): string {
-  const { name } = loop.spec;
-  const agent = orphanOf(loop);
-  const orphan =
-    agent === null
-      ? ''
-      : `, and its agent (process ${agent}) finishes its run on its own (end it with: ralph stop ${name} --now)`;
-  return `loop ${name} is not running, so there is nothing to pause: no Ralph process starts its next iteration${orphan}; continue it with: ralph resume ${name}`;
-}

@@ -37,7 +37,8 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
     'cli/from-inside.ts: ralph template',
     'cli/from-inside.ts: ralph …',
     'cli/from-inside.ts: ralph … …',
-    'cli/from-inside.ts: ralph … … #2',
+    'cli/from-inside.ts: ralph … #2',
+    'loops/rights.ts: ralph tell',
     'cli/in-sandbox.ts: ralph status',
     'cli/in-sandbox.ts: ralph wait',
     'cli/in-sandbox.ts: ralph …',
@@ -73,8 +74,9 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
   // test/scenarios/children.test.ts, sandboxed-children.test.ts and bus-posts.test.ts have agents that do.
   'advice for the agent': [
     'bus/bus.ts: ralph bus read',
-    'cli/from-inside.ts: ralph logs',
-    'cli/from-inside.ts: ralph status #2',
+    'loops/rights.ts: ralph logs',
+    'loops/rights.ts: ralph logs #2',
+    'loops/rights.ts: ralph status',
     'cli/in-sandbox.ts: ralph status #2',
     'cli/in-sandbox.ts: ralph tell NAME "words for the next prompt"',
     'cli/in-sandbox.ts: ralph … NAME',

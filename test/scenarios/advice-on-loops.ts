@@ -90,8 +90,8 @@ export const LOOPS: readonly Advice[] = [
     situation: 'the loop was stopped',
     from: [
       'store/end-record.ts: ralph resume …',
-      'cli/loops.ts: ralph resume …',
-      'cli/loops.ts: ralph resume … #2',
+      'loops/find.ts: ralph resume …',
+      'cli/control.ts: ralph resume …',
     ],
     async follow(stage) {
       stage.plans(1, waitFor());
@@ -126,9 +126,9 @@ export const LOOPS: readonly Advice[] = [
   {
     situation: 'the loop is already done',
     from: [
-      'cli/loops.ts: ralph run --name … …',
+      'loops/find.ts: ralph run --name … …',
       'cli/resume.ts: ralph run --name … …',
-      'cli/control.ts: ralph run',
+      'loops/send.ts: ralph run',
       'cli/attach.ts: ralph logs …',
       'cli/attach.ts: ralph story …',
     ],
@@ -156,8 +156,8 @@ export const LOOPS: readonly Advice[] = [
       'owner/claim-name.ts: ralph resume …',
       'owner/unfinished-loops.ts: ralph resume …',
       'owner/unfinished-loops.ts: ralph stop … --now',
-      'owner/unfinished-loops.ts: ralph stop … --now #2',
-      'owner/unfinished-loops.ts: ralph resume … #3',
+      'cli/control.ts: ralph stop … --now',
+      'cli/control.ts: ralph resume … #2',
       'recovery/idle-loop.ts: ralph stop … --now',
     ],
     async follow(stage) {
@@ -244,9 +244,9 @@ export const LOOPS: readonly Advice[] = [
     from: [
       'cli/lines.ts: ralph answer … "…"',
       'cli/status.ts: ralph answer … "…" --question …',
-      'cli/control.ts: ralph answer NAME "words for the agent"',
-      'cli/control.ts: ralph tell NAME "words for the next prompt"',
-      'cli/control.ts: ralph tell … "…"',
+      'loops/send.ts: ralph answer NAME "words for the agent"',
+      'loops/send.ts: ralph tell NAME "words for the next prompt"',
+      'loops/send.ts: ralph tell … "…"',
     ],
     async follow(stage) {
       stage.plans(1, '$RALPH bus post --type QUESTION "Tabs or spaces?"');

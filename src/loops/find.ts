@@ -1,0 +1,75 @@
+import { isOwned } from '../daemon/hand-over.ts';
+import { problemWithName } from '../store/names.ts';
+import { isEnlisted } from '../store/background.ts';
+import { workspaceWith } from '../store/find-workspace.ts';
+import { readLoop, requireFolder, type LoopReading } from '../store/read-loop.ts';
+import { isInSession } from '../store/spec.ts';
+import { UserError } from '../user-error.ts';
+import type { LoopRef } from './loops.ts';
+
+/** The loop of this name in a folder or above it; the error lists the existing ones. */
+export function findLoop(from: string, name: string): LoopReading {
+  checkName(name);
+  return readLoop(workspaceWith(from, name), name);
+}
+
+/** The same without reading it. */
+export function findRef(from: string, name: string): LoopRef {
+  checkName(name);
+  const { id, workspace } = requireFolder(workspaceWith(from, name), name);
+  return { id, name, workspace };
+}
+
+/** The loop as it is now; throws if it is gone, or if another one has its name. */
+export function loopAt({ id, name, workspace }: LoopRef): LoopReading {
+  const loop = readLoop(workspace, name);
+  if (loop.spec.id === id) return loop;
+  throw new UserError(`the loop "${name}" was replaced by another one of its name meanwhile`);
+}
+
+/** The same with its owner: one that the daemon should own may have to wait for a daemon. */
+export async function ownedLoopAt(ref: LoopRef): Promise<LoopReading> {
+  const loop = loopAt(ref);
+  if (loop.owner !== null || !isEnlisted(loop.spec.id)) return loop;
+  await isOwned(loop.folder);
+  return loopAt(ref);
+}
+
+export function refOf({ spec: { id, name, workspace } }: Pick<LoopReading, 'spec'>): LoopRef {
+  return { id, name, workspace };
+}
+
+/** Throws if no loop can have this name. */
+export function checkName(name: string): void {
+  const problem = problemWithName(name);
+  if (problem !== null) throw new UserError(`invalid loop name ${JSON.stringify(name)}: ${problem}`);
+}
+
+/** Throws if the files of a loop cannot be read, with what to do. */
+export function refuseUnreadable({ trouble }: LoopReading): void {
+  if (trouble !== null) throw new UserError(trouble);
+}
+
+/** Nothing continues a loop that has ended in a session. */
+export function refuseEndedInSession({ spec, state }: LoopReading): void {
+  if (isInSession(spec) && state.outcome !== null)
+    throw new UserError(
+      `loop ${spec.name} ran in a session and has ended; start a new one there with: /ralph`,
+    );
+}
+
+/** Throws if a loop has ended: it takes no changes until it is resumed. */
+export function refuseEnded(loop: LoopReading): void {
+  refuseUnreadable(loop);
+  refuseEndedInSession(loop);
+  refuseDone(loop);
+  const { name } = loop.spec;
+  if (loop.state.outcome !== null)
+    throw new UserError(`loop ${name} has ended; resume it with: ralph resume ${name}`);
+}
+
+/** Throws if a loop is done: nothing continues it. */
+export function refuseDone({ spec: { name }, state: { outcome } }: LoopReading): void {
+  if (outcome?.type === 'done')
+    throw new UserError(`loop ${name} is already done; start it again with: ralph run --name ${name} …`);
+}

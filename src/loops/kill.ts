@@ -1,0 +1,71 @@
+import { AlreadyOwned } from '../owner/refusals.ts';
+import { takeOver } from '../owner/take-over.ts';
+import { wakeDaemon } from '../daemon/wake-daemon.ts';
+import { dismiss } from '../store/background.ts';
+import { deliver } from '../store/deliver.ts';
+import { killOwner } from '../store/kill-owner.ts';
+import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { UserError } from '../user-error.ts';
+import { closeWindow } from '../views/window.ts';
+import { refuseUnreadable } from './find.ts';
+import type { Killed } from './loops.ts';
+import { driveSilently } from './send.ts';
+import { untilRest } from './until-rest.ts';
+
+/** Ends a loop and its agent now: through its owner, or instead of one that does not respond or does not exist. */
+export async function killLoop(found: LoopReading): Promise<Killed> {
+  const hadEnded = found.state.outcome !== null;
+  let killed: number | null = null;
+  for (let loop: LoopReading | null = found; loop !== null && loop.state.outcome === null;) {
+    refuseUnreadable(loop);
+    // oxlint-disable no-await-in-loop -- repeats only if the owner changes meanwhile
+    if (loop.owner === null) await endOrphan(loop);
+    else if (!(await endThroughOwner(loop))) {
+      await killOwnerOf(loop, loop.owner);
+      killed = loop.owner;
+    }
+    // oxlint-enable no-await-in-loop
+    loop = readLoopAt(loop.folder);
+  }
+  await closeWindow(found.spec);
+  return hadEnded ? { is: 'had ended' } : { is: 'killed', owner: killed };
+}
+
+/** False if the owner does not respond. */
+async function endThroughOwner(loop: LoopReading): Promise<boolean> {
+  const delivery = await deliver(loop, { type: 'stop', now: true, by: 'person' });
+  if (delivery === 'unanswered') return false;
+  const timeout = AbortSignal.timeout(loop.state.policy.timeouts.killGraceMs + REST_MS);
+  // A loop that has just ended rejects it.
+  await untilRest(loop.folder, timeout);
+  return !timeout.aborted;
+}
+
+/** More than an owner takes to end an agent and to clean up, on a busy machine. */
+const REST_MS = 30_000;
+
+/** Kills an owner that does not respond. Its agents keep running; this process ends that of the loop, and the next daemon takes over the others. */
+async function killOwnerOf({ spec, folder }: LoopReading, owner: number): Promise<void> {
+  if (spec.agent.argv.length === 0)
+    throw new UserError(
+      `the program that owns loop ${spec.name} (process ${owner}) does not respond, and its agent is a function of it; end that program`,
+      3,
+    );
+  // The next daemon would take the loop over before this process can.
+  dismiss(spec.id);
+  await killOwner(folder.lock, owner);
+  await wakeDaemon();
+}
+
+async function endOrphan({ spec }: LoopReading): Promise<void> {
+  try {
+    const env = startersEnvironment(process.env);
+    const loop = await takeOver(spec.workspace, spec.name, { by: 'person', env });
+    loop.receive({ type: 'stop', now: true, by: 'person' });
+    await driveSilently(loop);
+  } catch (error) {
+    // Another process has taken it over meanwhile.
+    if (!(error instanceof AlreadyOwned)) throw error;
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The hall: everything that can be done with loops, for every front.
+ *
+ * 1. What goes in and out is plain JSON, so that the same verbs work here, from inside a sandbox, and later from other machines.
+ * 2. Nothing is printed, and no signal is handled. A call that waits ends when its signal aborts.
+ * 3. What a caller may do is decided here (`rights.ts`), for every verb, and nowhere else.
+ * 4. Nothing that goes out has a secret of the loop.
+ */
+import type { Control } from '../loop/event.ts';
+import type { OpenQuestion } from '../loop/questions.ts';
+import type { LoopReport } from '../loop/report.ts';
+import type { LoopState } from '../loop/state.ts';
+import type { ChildNow } from '../views/children-now.ts';
+import type { LoopSummary } from '../views/loop-summary.ts';
+
+export interface Loops {
+  /** The loop of this name in a folder or above it. */
+  find(name: string, folder: string): Promise<LoopRef>;
+  get(loop: LoopRef): Promise<LoopView>;
+  send(loop: LoopRef, control: ControlRequest, call?: Call): Promise<Sent>;
+  /** Stops a loop and all loops below it. A loop is stopped before its children, so that it gets no others. */
+  stopTree(loop: LoopRef, now: boolean, call?: Call): Promise<readonly StoppedOne[]>;
+  /** Ends a loop and its agent now, and returns when both are gone, whatever their owner does. */
+  kill(loop: LoopRef, call?: Call): Promise<Killed>;
+  /** Waits until no process drives a loop, and none will without a person. */
+  wait(loop: LoopRef, call?: Call): Promise<Rest>;
+}
+
+/** One loop. Its name may belong to another one later. */
+export interface LoopRef {
+  readonly id: string;
+  readonly name: string;
+  readonly workspace: string;
+}
+
+/** How a verb is called. */
+export interface Call {
+  readonly signal?: AbortSignal;
+}
+
+/** A loop as it stands. If its files cannot be read, the state is the initial one. */
+export interface LoopView extends LoopRef {
+  readonly summary: LoopSummary;
+  readonly state: LoopState;
+  readonly report: LoopReport;
+  readonly children: readonly ChildNow[];
+  /** The folder of its journal and logs. */
+  readonly folder: string;
+  /** Why its files cannot be read. */
+  readonly trouble: string | null;
+}
+
+/** What a person or a program can ask of a loop. */
+export type ControlRequest =
+  | Extract<Control, { type: 'pause' | 'resume' | 'tell' | 'answer' | 'set' }>
+  | { readonly type: 'stop'; readonly now: boolean };
+
+export type Sent =
+  /** The owner has journaled it: the question that was answered, or whether the running step is stopped too. */
+  | { readonly is: 'taken'; readonly question?: OpenQuestion; readonly now?: boolean }
+  /** It waits for the next owner, who comes when a person resumes the loop, or when the session of the loop goes on. */
+  | { readonly is: 'queued'; readonly until: 'resumed' | 'next turn' | 'end of turn' }
+  /** The owner runs, and does not respond; it is queued. */
+  | { readonly is: 'unanswered'; readonly owner: number | null }
+  /** The loop had no owner, and has ended: this process was its owner for that time. */
+  | { readonly is: 'ended' }
+  /** There was nothing to do. */
+  | { readonly is: 'unneeded'; readonly why: Unneeded };
+
+export type Unneeded =
+  | { readonly is: 'paused' }
+  | { readonly is: 'not paused' }
+  | { readonly is: 'ended' }
+  /** Nothing starts the next iteration; the agent may still run. */
+  | { readonly is: 'without owner'; readonly agent: number | null };
+
+/** What has become of one loop of several. */
+export interface StoppedOne {
+  readonly loop: LoopRef;
+  readonly sent: Sent | Problem;
+}
+
+/** An error that the user can fix. */
+export interface Problem {
+  readonly is: 'problem';
+  readonly message: string;
+  readonly exitCode: number;
+}
+
+export type Killed =
+  | { readonly is: 'had ended' }
+  /** `owner` is a process that did not respond, and was killed. */
+  | { readonly is: 'killed'; readonly owner: number | null };
+
+export type Rest =
+  | { readonly is: 'resting'; readonly loop: LoopView }
+  | { readonly is: 'removed' }
+  /** The signal of the call has aborted. */
+  | { readonly is: 'driven' };

@@ -1,0 +1,185 @@
+/**
+ * What a caller may do with loops: one table, verb × caller × whose loop.
+ *
+ * 1. A person may do everything. A run may change only loops that its own loop has started, and theirs, so that an agent cannot
+ *    change its own terms by the front door. Outside of a sandbox it has all rights of its user, and this is a guard against accidents.
+ * 2. For a sandbox there are only its own loop and the loops below it. The owner of its loop judges.
+ * 3. An assistant may change what the settings allow; inside a run only of the loops below.
+ * 4. The process table is read only for verbs that a run may not use on every loop.
+ */
+import type { McpChange } from '../config/config.ts';
+import { descendsFrom, enclosingRuns, loopOf, type EnclosingRun } from '../store/enclosing-runs.ts';
+import { UserError } from '../user-error.ts';
+import type { LoopRef } from './loops.ts';
+
+/** Who asks. */
+export type Caller =
+  | { readonly is: 'person' }
+  /** An agent or a check: the runs that it works for, the innermost first. */
+  | { readonly is: 'run'; readonly runs: readonly EnclosingRun[] }
+  | { readonly is: 'sandbox'; readonly own: LoopRef }
+  /** A program that acts for a person, perhaps inside a run. `allow` throws unless the settings allow the change. */
+  | { readonly is: 'assistant'; readonly runs: readonly EnclosingRun[]; readonly allow: Allow };
+
+type Allow = (change: McpChange, workspace: string) => Promise<void>;
+
+/** Of whose loops a right holds: `below` are those that the caller's own loop has started, and theirs. */
+type Reach = 'any' | 'not own' | 'own' | 'below' | 'own and below' | 'none';
+
+/** What an assistant may do: `allowed` is what the settings say. */
+type Assisted = 'any' | 'allowed' | 'none';
+
+export type Verb =
+  | McpVerb
+  | 'look'
+  | 'wait'
+  | 'set'
+  | 'kill'
+  | 'rewind'
+  | 'remove'
+  | 'merge'
+  /** A new loop in the place of another one. */
+  | 'replace';
+
+/** What the settings can allow an assistant. */
+type McpVerb = Exclude<McpChange, 'start'>;
+
+const RIGHTS: Readonly<Record<Verb, readonly [Reach, Reach, Assisted]>> = {
+  //          run        sandbox          assistant
+  look: ['any', 'own and below', 'any'],
+  wait: ['not own', 'below', 'any'],
+  tell: ['any', 'own', 'allowed'],
+  stop: ['below', 'below', 'allowed'],
+  pause: ['below', 'none', 'allowed'],
+  resume: ['below', 'none', 'allowed'],
+  answer: ['below', 'none', 'allowed'],
+  set: ['below', 'none', 'none'],
+  kill: ['below', 'none', 'none'],
+  rewind: ['below', 'none', 'none'],
+  remove: ['below', 'none', 'none'],
+  merge: ['below', 'none', 'none'],
+  replace: ['below', 'below', 'any'],
+};
+
+/** The rights of a caller, who is found out when that matters. */
+export class Rights {
+  readonly #find: () => Caller;
+  #caller: Caller | null = null;
+
+  constructor(find: () => Caller = callerHere) {
+    this.#find = find;
+  }
+
+  /** Whether a person asks, who may do everything. */
+  get isPerson(): boolean {
+    return this.#who.is === 'person';
+  }
+
+  /** Throws unless the caller may do this with the loop; `as` is what the caller has typed. */
+  async require(verb: Verb, loop: LoopRef, as: string): Promise<void> {
+    const [forRun, forSandbox, assisted] = RIGHTS[verb];
+    if (forRun === 'any' && forSandbox === 'any' && assisted === 'any') return;
+    const caller = this.#who;
+    if (caller.is === 'person') return;
+    if (caller.is === 'sandbox') {
+      if (!holds(forSandbox, whose(loop, { loop: caller.own.id }))) throw inSandbox(verb, loop, caller.own);
+      return;
+    }
+    if (caller.is === 'assistant') {
+      if (assisted === 'none') throw refusal(as, 'an assistant cannot do this');
+      if (isChange(verb)) await caller.allow(verb, loop.workspace);
+    }
+    // What an assistant tells a loop is for its agent the word of a person.
+    const reach = caller.is === 'assistant' && isChange(verb) ? 'below' : forRun;
+    const stranger = caller.runs.find((run) => !holds(reach, whose(loop, run)));
+    if (stranger !== undefined) throw inRun(verb, loop, stranger, as);
+  }
+
+  /** Throws inside a run: `as` changes what loops may do, or something that no loop owns. */
+  requireTerms(as: string): void {
+    if (!this.isPerson) throw refusal(as, 'it changes what loops may do');
+  }
+
+  get #who(): Caller {
+    this.#caller ??= this.#find();
+    return this.#caller;
+  }
+}
+
+/** The caller that this process is: a person, or the runs that it works for. */
+function callerHere(): Caller {
+  const runs = enclosingRuns();
+  return runs.length === 0 ? { is: 'person' } : { is: 'run', runs };
+}
+
+function isChange(verb: Verb): verb is McpVerb {
+  return RIGHTS[verb][2] === 'allowed';
+}
+
+type Whose = 'own' | 'below' | 'other';
+
+function whose({ id }: LoopRef, run: Pick<EnclosingRun, 'loop'>): Whose {
+  if (loopOf(run)?.id === id) return 'own';
+  const spec = loopOf({ loop: id });
+  return spec !== null && descendsFrom(spec, run) ? 'below' : 'other';
+}
+
+function holds(reach: Reach, is: Whose): boolean {
+  switch (reach) {
+    case 'any':
+      return true;
+    case 'not own':
+      return is !== 'own';
+    case 'own and below':
+      return is !== 'other';
+    case 'own':
+    case 'below':
+      return is === reach;
+    case 'none':
+      return false;
+  }
+}
+
+function inRun(verb: Verb, loop: LoopRef, run: EnclosingRun, as: string): UserError {
+  const { name } = loop;
+  if (verb === 'replace') return replacing(name);
+  // The run has to end before its own loop can, and before any loop that waits for that one.
+  if (verb === 'wait')
+    return new UserError(
+      `"${as}" would wait for "${name}", which waits for this run\n` +
+        `Look at its present state instead: ${as.startsWith('ralph logs') ? 'ralph logs' : 'ralph status'} ${name}`,
+    );
+  const own = loopOf(run);
+  const why =
+    own === null
+      ? `the loop of this run cannot be read, so "${name}" is not known to be a child of it`
+      : own.id === loop.id
+        ? `"${name}" is the loop of this run`
+        : `"${name}" is not a child loop of "${own.name}"`;
+  return refusal(as, `${why}, and an agent can change only child loops that its loop has started`);
+}
+
+function replacing(name: string): UserError {
+  return new UserError(
+    `a new loop named "${name}" would replace the loop "${name}", which this run has not started\n` +
+      'Choose another name, or start the loop without one.',
+  );
+}
+
+function refusal(as: string, why: string): UserError {
+  return new UserError(
+    `"${as}" is refused inside a run: ${why}\n` +
+      'Continue with the task. If the change is needed, say so in your answer: a person can run the command.',
+  );
+}
+
+function inSandbox(verb: Verb, { id, name }: LoopRef, own: LoopRef): UserError {
+  if (RIGHTS[verb][1] === 'none') return new UserError(`ralph ${verb} does not work inside a sandbox`);
+  if (verb === 'replace') return replacing(name);
+  if (verb === 'tell') return new UserError(`inside a sandbox, ralph tell works only for ${own.name}`);
+  return new UserError(
+    id === own.id
+      ? `"${name}" is the loop of this run; ralph ${verb} works for its child loops`
+      : `a sandbox has only its own loop, ${JSON.stringify(own.name)}, and the child loops that it has started; got ${JSON.stringify(name.slice(0, 100))}`,
+  );
+}
