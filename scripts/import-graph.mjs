@@ -112,20 +112,15 @@ const FOLDERS = {
     'one file per view of a loop for people and programs: summary, result, live stream',
     'loop files process tmux journal agents git config store sandbox scm recovery worktree owner user-error.ts',
   ],
-  commands: [
-    null,
-    'one file per operation on a loop that no process drives: diff, rewind, remove',
-    'loop files process git store scm recovery worktree views user-error.ts',
-  ],
   loops: [
     'loops.ts',
     'the hall: everything that can be done with loops, for every front',
-    'loop files process journal agents config store sandbox scm recovery worktree projections owner daemon views commands user-error.ts',
+    'loop files process git journal agents config store sandbox scm recovery worktree projections owner daemon views user-error.ts',
   ],
   library: [
     'library.ts',
     'loops from a program: functions as agents, events, the classes of two documents',
-    'loop bus agents/agent.ts hosts/function-call.ts config/aliases.ts config/closest.ts config/config.ts config/policy.ts config/values.ts store owner views commands/remove-worktree.ts loops user-error.ts',
+    'loop bus agents/agent.ts hosts/function-call.ts config/aliases.ts config/closest.ts config/config.ts config/policy.ts config/values.ts store owner views loops user-error.ts',
   ],
   session: [
     'session.ts',
@@ -150,7 +145,7 @@ const FOLDERS = {
   cli: [
     'main.ts',
     'one file per command, and what it prints',
-    'loop bus journal/times.ts agents/agent.ts config plan store sandbox scm worktree owner daemon service views commands loops session install mcp user-error.ts commander @clack/prompts fast-string-width',
+    'loop bus journal/times.ts agents/agent.ts config plan store sandbox scm worktree owner daemon service views loops session install mcp user-error.ts commander @clack/prompts fast-string-width',
   ],
 };
 

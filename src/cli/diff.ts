@@ -1,7 +1,6 @@
 import { fstatSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
-import { diffLoop } from '../commands/diff.ts';
-import { findLoop } from '../loops/find.ts';
+import { localLoops } from '../loops/local-loops.ts';
 import { warnUnreadable } from './print.ts';
 import { CommandGuard, obeysCommands } from './workflow-commands.ts';
 import { workspaceOf } from './workspace.ts';
@@ -12,14 +11,15 @@ export async function diff(
   what: string | null,
   options: { readonly stat?: boolean; readonly cwd?: string },
 ): Promise<number> {
-  const loop = findLoop(workspaceOf(options), name);
-  warnUnreadable(loop);
+  const loops = localLoops();
+  const loop = await loops.find(name, workspaceOf(options));
+  warnUnreadable(await loops.get(loop));
   const more = options.stat === true ? ['--stat'] : [];
   // A patch in a file is no output of the job, and has to be exact.
-  if (!obeysCommands() || fstatSync(1).isFile()) return diffLoop(loop, what, more);
+  if (!obeysCommands() || fstatSync(1).isFile()) return loops.showDiff(loop, what, more, null);
   const decoder = new StringDecoder('utf8');
   const guard = new CommandGuard();
-  const code = await diffLoop(loop, what, more, (chunk) => {
+  const code = await loops.showDiff(loop, what, more, (chunk) => {
     process.stdout.write(guard.read(decoder.write(chunk)));
   });
   process.stdout.write(guard.end());

@@ -1,9 +1,8 @@
-import { removeWorktree, UnsavedWork } from '../commands/remove-worktree.ts';
-import { loopAt, refOf } from '../loops/find.ts';
+import { UnsavedWork } from '../loops/remove-worktree.ts';
+import { refOf } from '../loops/find.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import type { LoopRef, Loops } from '../loops/loops.ts';
-import { readLoops, type LoopReading } from '../store/read-loop.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
+import { readLoops } from '../store/read-loop.ts';
 import { UserError } from '../user-error.ts';
 import { describeWork } from '../worktree/worktree.ts';
 import { explainError } from './errors.ts';
@@ -44,23 +43,23 @@ async function killOne(loops: Loops, loop: LoopRef, options: KillOptions): Promi
       `ralph: warning: killed the owner of loop ${name} (process ${killed.owner}), which did not respond\n`,
     );
   if (killed.is === 'killed') print(`killed ${name}\n`);
-  if (options.rmWorktree === true) await removeTree(loopAt(loop), options.forceDirty === true);
+  if (options.rmWorktree === true) await removeTree(loops, loop, options.forceDirty === true);
 }
 
-async function removeTree(loop: LoopReading, force: boolean): Promise<void> {
-  const { spec } = loop;
-  if (spec.worktree === undefined) return;
-  const { path, branch } = spec.worktree;
+async function removeTree(loops: Loops, loop: LoopRef, force: boolean): Promise<void> {
+  const { worktree } = (await loops.get(loop)).summary.record;
+  if (worktree === null) return;
   try {
-    const removed = await removeWorktree(loop, force, startersEnvironment(process.env));
+    const removed = await loops.removeWorktree(loop, force);
     if (removed !== null) print(`removed ${removed.what}\n`);
   } catch (error) {
     if (!(error instanceof UnsavedWork)) throw error;
     const { changes } = error.work;
     const work = changes > 0 ? `${changes} uncommitted change(s)` : describeWork(error.work);
+    const { path, branch } = worktree;
     warn(
       `ralph: warning: worktree has ${work}; kept ${path} (branch ${branch})\n` +
-        `Merge it with: ralph worktree merge ${spec.name}, or discard it with: ralph kill ${spec.name} --rm-worktree --force-dirty\n`,
+        `Merge it with: ralph worktree merge ${loop.name}, or discard it with: ralph kill ${loop.name} --rm-worktree --force-dirty\n`,
     );
   }
 }

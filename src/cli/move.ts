@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { moveLoops } from '../commands/move.ts';
+import { moveLoops } from '../loops/move.ts';
 import { shortList } from '../store/short-list.ts';
 import { print, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';

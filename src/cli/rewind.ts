@@ -1,6 +1,5 @@
-import { rewindLoop } from '../commands/rewind.ts';
 import { counted } from '../loop/counted.ts';
-import { findLoop } from '../loops/find.ts';
+import { localLoops } from '../loops/local-loops.ts';
 import { warnUnreadable } from './print.ts';
 import { print, warn } from './print.ts';
 import { oneLine } from './terminal.ts';
@@ -12,9 +11,10 @@ export async function rewind(
   checkpoint: string,
   options: { readonly cwd?: string },
 ): Promise<number> {
-  const loop = findLoop(workspaceOf(options), name);
-  warnUnreadable(loop);
-  const rewound = await finishing(() => rewindLoop(loop, checkpoint));
+  const loops = localLoops();
+  const loop = await loops.find(name, workspaceOf(options));
+  warnUnreadable(await loops.get(loop));
+  const rewound = await finishing(() => loops.rewind(loop, checkpoint));
   const { change, files, back, repositories, left, copied, exact, copies } = rewound;
   if (back === null) print(`the files already match checkpoint ${checkpoint}; nothing was changed\n`);
   else {

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
-import { removeLoop } from '../commands/remove.ts';
 import { readAllLoops } from '../store/read-loop.ts';
 import { registered, unreserve } from '../store/registry.ts';
 import { LoopFolder } from '../store/store.ts';
 import { sizeText } from '../loop/counted.ts';
 import { UserError } from '../user-error.ts';
-import { findLoop } from '../loops/find.ts';
+import { refOf } from '../loops/find.ts';
+import { localLoops } from '../loops/local-loops.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, warn } from './print.ts';
 
@@ -21,7 +21,8 @@ export async function rm(
   }
   if (name === null)
     throw new UserError('which loop? name it, or remove those of gone workspaces with: --gone');
-  const { agent, bytesForGc } = await removeLoop(findLoop(workspaceOf(options), name));
+  const loops = localLoops();
+  const { agent, bytesForGc } = await loops.remove(await loops.find(name, workspaceOf(options)));
   print(`removed ${name}${agent === null ? '' : ` and stopped its agent (process ${agent})`}\n`);
   if (bytesForGc >= WORTH_SAYING)
     print(
@@ -37,7 +38,7 @@ async function removeGone(): Promise<number> {
   const gone = readAllLoops().filter(({ folder }) => !existsSync(folder.workspace));
   for (const loop of gone) {
     // oxlint-disable-next-line no-await-in-loop -- in the order of the list
-    await removeLoop(loop);
+    await localLoops().remove(refOf(loop));
     print(`removed ${loop.spec.name} of ${loop.folder.workspace}\n`);
   }
   const lost = registered().filter((key) => !existsSync(new LoopFolder(key).path));

@@ -1,11 +1,9 @@
 import { startersEnvironment } from '../store/run-environment.ts';
-import { mergeWorktree } from '../worktree/merge.ts';
-import { removeWorktree } from '../commands/remove-worktree.ts';
 import { listWorktrees } from '../views/worktrees.ts';
 import { brief } from './brief.ts';
 import { columns } from './columns.ts';
 import { counted } from '../loop/counted.ts';
-import { findLoop, refuseUnreadable } from '../loops/find.ts';
+import { localLoops } from '../loops/local-loops.ts';
 import { print, printJson, warn } from './print.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 
@@ -44,14 +42,11 @@ export async function mergeTree(
   const stop = (): void => interrupt.abort();
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop);
   try {
-    const loop = findLoop(workspaceOf(options), name);
-    // The checks of the merge are in the journal.
-    refuseUnreadable(loop);
-    const { branch, into, commit, commits } = await mergeWorktree(loop, {
-      env: startersEnvironment(process.env),
-      checks: options.checks,
+    const loops = localLoops();
+    const loop = await loops.find(name, workspaceOf(options));
+    const { branch, into, commit, commits } = await loops.merge(loop, options.checks, {
       say: (line) => warn(`[ralph] ${name}: ${brief(line)}\n`),
-      interrupt: interrupt.signal,
+      signal: interrupt.signal,
     });
     if (commits === 0) print(`${into} already contains ${branch}\n`);
     else {
@@ -69,10 +64,10 @@ export async function removeTree(
   name: string,
   options: Where & { readonly force?: boolean },
 ): Promise<number> {
-  const loop = findLoop(workspaceOf(options), name);
-  const removed = await removeWorktree(loop, options.force === true, startersEnvironment(process.env));
-  const { worktree } = loop.spec;
-  if (removed === null || worktree === undefined) print(`the worktree of ${name} is already gone\n`);
+  const loops = localLoops();
+  const loop = await loops.find(name, workspaceOf(options));
+  const removed = await loops.removeWorktree(loop, options.force === true);
+  if (removed === null) print(`the worktree of ${name} is already gone\n`);
   else {
     const lost = removed.lost === '' ? '' : `; discarded ${removed.lost}`;
     print(`removed ${removed.what}${lost}\n`);

@@ -7,7 +7,7 @@ import { unlinkProgress } from '../store/aliases.ts';
 import { findFolder, readLoop } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { Desk } from '../store/store.ts';
-import { removeWorktree } from '../commands/remove-worktree.ts';
+import { removeWorktree } from '../loops/remove-worktree.ts';
 import { UserError } from '../user-error.ts';
 import type { ResumeSpec } from './library.ts';
 import { asFunction, requestOf, type LoopSpec } from './loop-spec.ts';

@@ -1,8 +1,14 @@
 /** The loops of this machine (`loops.ts`). */
 import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
-import { findRef, loopAt, ownedLoopAt } from './find.ts';
+import { mergeWorktree } from '../worktree/merge.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import { diffLoop } from './diff.ts';
+import { findRef, loopAt, ownedLoopAt, refuseUnreadable } from './find.ts';
 import { killLoop } from './kill.ts';
-import type { LoopRef, Loops } from './loops.ts';
+import type { LocalLoops, LoopRef } from './loops.ts';
+import { removeLoop } from './remove.ts';
+import { removeWorktree } from './remove-worktree.ts';
+import { rewindLoop } from './rewind.ts';
 import { Rights, type Verb } from './rights.ts';
 import { driveSilently, sendTo, type Drive } from './send.ts';
 import { stopTree } from './stop-tree.ts';
@@ -21,7 +27,7 @@ export function localLoops({
   rights = new Rights(),
   drive = driveSilently,
   as = asCommand,
-}: Here = {}): Loops {
+}: Here = {}): LocalLoops {
   const require = (verb: Verb, ref: LoopRef): Promise<void> => rights.require(verb, ref, as(verb, ref.name));
   return {
     async find(name, folder) {
@@ -45,6 +51,29 @@ export function localLoops({
       await require('kill', ref);
       return killLoop(loopAt(ref));
     },
+    async rewind(ref, checkpoint) {
+      await require('rewind', ref);
+      return rewindLoop(loopAt(ref), checkpoint);
+    },
+    async remove(ref) {
+      await require('remove', ref);
+      return removeLoop(loopAt(ref));
+    },
+    async merge(ref, checks, { signal = NEVER, say = () => {} } = {}) {
+      await require('merge', ref);
+      const loop = loopAt(ref);
+      // The checks of the merge are in the journal.
+      refuseUnreadable(loop);
+      return mergeWorktree(loop, { env: startersEnvironment(process.env), checks, say, interrupt: signal });
+    },
+    async removeWorktree(ref, force) {
+      await require('remove', ref);
+      return removeWorktree(loopAt(ref), force, startersEnvironment(process.env));
+    },
+    async showDiff(ref, what, options, show) {
+      await require('look', ref);
+      return diffLoop(loopAt(ref), what, options, show);
+    },
     async wait(ref, { signal } = {}) {
       await require('wait', ref);
       const { folder } = loopAt(ref);
@@ -59,6 +88,8 @@ export function localLoops({
     },
   };
 }
+
+const NEVER = new AbortController().signal;
 
 function asCommand(verb: Verb, name: string): string {
   return `ralph ${verb} ${name}`;

@@ -10,8 +10,12 @@ import type { Control } from '../loop/event.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
+import type { Merged } from '../worktree/merge.ts';
 import type { ChildNow } from '../views/children-now.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
+import type { RemovedWorktree } from './remove-worktree.ts';
+import type { Removed } from './remove.ts';
+import type { Rewound } from './rewind.ts';
 
 export interface Loops {
   /** The loop of this name in a folder or above it. */
@@ -22,9 +26,30 @@ export interface Loops {
   stopTree(loop: LoopRef, now: boolean, call?: Call): Promise<readonly StoppedOne[]>;
   /** Ends a loop and its agent now, and returns when both are gone, whatever their owner does. */
   kill(loop: LoopRef, call?: Call): Promise<Killed>;
+  /** Puts the files of a loop back as they were in a checkpoint. */
+  rewind(loop: LoopRef, checkpoint: string): Promise<Rewound>;
+  /** Removes a loop that is not running, and its files. */
+  remove(loop: LoopRef): Promise<Removed>;
+  /** Merges a loop's worktree into the branch of the workspace, once the checks pass on the result. */
+  merge(loop: LoopRef, withChecks: boolean, call?: Call): Promise<Merged>;
+  /** Removes the worktree of a loop and its branch; with `force`, also work that is saved nowhere else. Null if there was nothing. */
+  removeWorktree(loop: LoopRef, force: boolean): Promise<RemovedWorktree | null>;
   /** Waits until no process drives a loop, and none will without a person. */
   wait(loop: LoopRef, call?: Call): Promise<Rest>;
 }
+
+/** On this machine. */
+export interface LocalLoops extends Loops {
+  /** Shows with `git diff` what a loop has changed, on our stdout or through `show`; returns git's exit code. */
+  showDiff(
+    loop: LoopRef,
+    what: string | null,
+    options: readonly string[],
+    show: Show | null,
+  ): Promise<number>;
+}
+
+type Show = (chunk: Buffer) => void;
 
 /** One loop. Its name may belong to another one later. */
 export interface LoopRef {
@@ -36,6 +61,8 @@ export interface LoopRef {
 /** How a verb is called. */
 export interface Call {
   readonly signal?: AbortSignal;
+  /** Gets a line about what takes long; only on this machine. */
+  readonly say?: (line: string) => void;
 }
 
 /** A loop as it stands. If its files cannot be read, the state is the initial one. */

@@ -117,19 +117,21 @@ function guarded(tool: Tool, workspaceOf: WorkspaceOf): Tool {
     run: async (args, call) => {
       const { name } = NAMED.parse(args);
       const from = workspaceOf(name ?? null);
-      const allow = (one: McpChange, workspace: string): Promise<void> =>
-        requireAllowed(toolName, one, workspace);
       // A new loop is a child of the run, and the command refuses a name that is taken.
       const found =
         change === 'start' || name === undefined ? null : findFolder(workspaceWith(from, name), name);
-      if (change === 'start' || found === null) await allow(change, from);
+      if (change === 'start' || found === null) await allow(toolName)(change, from);
       else {
-        const rights = new Rights(() => ({ is: 'assistant', runs: enclosingRuns(), allow }));
+        const rights = new Rights(() => ({ is: 'assistant', runs: enclosingRuns(), allow: allow(toolName) }));
         await rights.require(change, found, `${toolName} ${found.name}`);
       }
       return tool.run(args, call);
     },
   };
+}
+
+function allow(tool: string): (change: McpChange, workspace: string) => Promise<void> {
+  return (change, workspace) => requireAllowed(tool, change, workspace);
 }
 
 const NAMED = z.looseObject({ name: z.string().optional() });

@@ -6,7 +6,7 @@ import { vi } from 'vitest';
 import { createHookWith } from '../../src/hook/hook.ts';
 import { inProcessDriver } from '../../src/hook/in-process.ts';
 import type { Timers } from '../../src/hook/timers.ts';
-import { removeLoop } from '../../src/commands/remove.ts';
+import { removeLoop } from '../../src/loops/remove.ts';
 import { takeOver } from '../../src/owner/take-over.ts';
 import { readLoopOf, type LoopReading } from '../../src/store/read-loop.ts';
 import type {

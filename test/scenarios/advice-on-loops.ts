@@ -194,7 +194,7 @@ export const LOOPS: readonly Advice[] = [
       'owner/refusals.ts: ralph stop …',
       'recovery/idle-loop.ts: ralph pause …',
       'recovery/idle-loop.ts: ralph stop … --now #2',
-      'commands/remove.ts: ralph stop … --now',
+      'loops/remove.ts: ralph stop … --now',
       'cli/resume.ts: ralph set … …',
       'cli/attach.ts: ralph attach',
       'cli/attach.ts: ralph logs … -f',
@@ -342,7 +342,7 @@ export const LOOPS: readonly Advice[] = [
       'cli/ls.ts: ralph demo',
       'cli/ls.ts: ralph run',
       'cli/ls.ts: ralph run #2',
-      'commands/move.ts: ralph ls --all',
+      'loops/move.ts: ralph ls --all',
     ],
     async follow(stage) {
       const agent = { more: `-p x -m 1 -- ${stage.agent}`, code: 1 };

@@ -159,9 +159,9 @@ export const PLACES: readonly Advice[] = [
   {
     situation: 'a worktree has work that is saved nowhere else',
     from: [
-      'commands/remove.ts: ralph worktree rm …',
-      'commands/remove-worktree.ts: ralph worktree merge …',
-      'commands/remove-worktree.ts: ralph worktree rm … --force #2',
+      'loops/remove.ts: ralph worktree rm …',
+      'loops/remove-worktree.ts: ralph worktree merge …',
+      'loops/remove-worktree.ts: ralph worktree rm … --force #2',
       'worktree/occupied-place.ts: ralph worktree merge …',
       'worktree/occupied-place.ts: ralph worktree rm … --force',
       'worktree/place.ts: ralph worktree merge …',
@@ -297,7 +297,7 @@ export const PLACES: readonly Advice[] = [
   },
   {
     situation: 'files are rewound, and an iteration has no record before it',
-    from: ['cli/rewind.ts: ralph rewind … …', 'commands/diff.ts: ralph diff … …..now'],
+    from: ['cli/rewind.ts: ralph rewind … …', 'loops/diff.ts: ralph diff … …..now'],
     async follow(stage) {
       stage.plans('default', 'echo "$RALPH_ITERATION" >made');
       await stage.run('-p', 'x', '-m', '2');

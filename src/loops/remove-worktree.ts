@@ -19,7 +19,7 @@ export async function removeWorktree(
   loop: LoopReading,
   force: boolean,
   env: Environment,
-): Promise<Removed | null> {
+): Promise<RemovedWorktree | null> {
   const { worktree, name, workspace } = loop.spec;
   if (worktree === undefined) throw new UserError(`"${name}" has no worktree: it runs in the workspace`);
   const repository = gitIn(workspace, env);
@@ -31,7 +31,7 @@ async function removeIdle(
   loop: LoopReading,
   worktree: Worktree,
   how: { readonly repository: Repository; readonly force: boolean; readonly env: Environment },
-): Promise<Removed | null> {
+): Promise<RemovedWorktree | null> {
   const { repository, force, env } = how;
   const { spec } = loop;
   const { path, branch } = worktree;
@@ -57,7 +57,7 @@ async function removeIdle(
   return { lost: describeWork(work), what: isGone ? `${path} and branch ${branch}` : path };
 }
 
-export interface Removed {
+export interface RemovedWorktree {
   /** The work that was lost. */
   readonly lost: string;
   /** For people: the worktree, and the branch unless that stays. */
