@@ -150,7 +150,7 @@ const FOLDERS = {
 };
 
 /** What each source file imports, types included, as paths below `src/` and names of packages; Node.js's own modules do not count. */
-function importedFiles() {
+export function importedFiles() {
   const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter(
     (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),
   );

@@ -10,6 +10,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 import { parseAst } from 'rolldown/parseAst';
+import { isFront } from './count-hall.mjs';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const SOURCE = join(ROOT, 'src/');
@@ -102,7 +103,9 @@ function print(called) {
   }
   for (const [name, ...files] of visits) process.stdout.write(`${name}: ${files.join(' ')}\n`);
   const changes = visits.length - 1;
+  const touched = [...new Set(called)];
+  const below = touched.filter((path) => !isFront(path)).length;
   process.stdout.write(
-    `${called.length} calls in ${new Set(called).size} files, ${changes} folder changes\n`,
+    `${called.length} calls in ${touched.length} files, ${below} of them below the fronts, ${changes} folder changes\n`,
   );
 }

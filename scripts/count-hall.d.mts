@@ -1,0 +1,2 @@
+export function isFront(path: string): boolean;
+export function withCounts(page: string): string;
