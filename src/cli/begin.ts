@@ -7,7 +7,7 @@ import { loopResult, type EndedLoop, type LoopResult } from '../views/loop-resul
 import { refuseUnrelated } from '../store/child-limits.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { withoutSecrets } from '../store/secrets.ts';
+import { withoutSecrets } from '../loop/secrets.ts';
 import { adviceOn } from '../config/advice.ts';
 import { noteOnOuterSettings } from '../config/outer-settings.ts';
 import { effective } from '../config/effective.ts';

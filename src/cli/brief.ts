@@ -1,5 +1,5 @@
 import { joinLines } from '../loop/excerpt.ts';
-import { hideKeys } from '../store/secrets.ts';
+import { hideKeys } from '../loop/secrets.ts';
 
 /** A command on one line, cut where it is too long for one. */
 export function brief(command: string): string {

@@ -1,11 +1,8 @@
 /** What a person reads about the child loops of a loop. */
-import { durationText } from '../config/values.ts';
-import { awaitedChildren } from '../loop/child-report.ts';
-import { counted } from '../loop/counted.ts';
+import { awaitedChildren, isLoopId, loopName } from '../loop/child-report.ts';
+import { counted, durationText, shortList } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import type { LoopState } from '../loop/state.ts';
-import { isLoopId, loopName } from '../store/names.ts';
-import { shortList } from '../store/short-list.ts';
 
 export function childLine(event: Extract<LoopEvent, { type: 'child.started' | 'child.ended' }>): string {
   const name = loopName(event.child);

@@ -15,7 +15,7 @@ import { Mask, maskOf } from '../store/mask.ts';
 import { projectId } from '../store/names.ts';
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { shortList } from '../store/short-list.ts';
+import { shortList } from '../loop/counted.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop } from '../loops/find.ts';
 import { workspaceOf } from './workspace.ts';

@@ -2,7 +2,7 @@ import { effective, provenance, type Setting } from '../config/effective.ts';
 import { isForOtherAgent } from '../owner/choose-agent.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { startersEnvironment, TRUST } from '../store/run-environment.ts';
-import { withoutSecrets } from '../store/secrets.ts';
+import { withoutSecrets } from '../loop/secrets.ts';
 import { columns, terminalWidth, wrap } from './columns.ts';
 import { trustOf } from '../store/trust-of.ts';
 import { trustSentence } from './consent.ts';

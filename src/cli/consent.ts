@@ -11,7 +11,7 @@ import type { SettingsFiles } from '../config/read.ts';
 import type { ParentRun } from '../store/spec.ts';
 import { TRUST } from '../store/run-environment.ts';
 import { prepareState } from '../store/state-place.ts';
-import { shortList } from '../store/short-list.ts';
+import { shortList } from '../loop/counted.ts';
 import { recordConsent } from '../store/trust.ts';
 import { isTrustedByEnvironment, trustCommand, trustOf, type Trust } from '../store/trust-of.ts';
 import { UserError } from '../user-error.ts';

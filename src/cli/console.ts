@@ -11,9 +11,8 @@ import { outputLines } from '../store/check-output.ts';
 import type { LoopObserver } from '../owner/observer.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import type { Mask } from '../store/mask.ts';
-import { costOfLimit, usesOfLimits } from '../store/limit-use.ts';
-import { hideKeys, hideLikelyKeys } from '../store/secrets.ts';
-import { duration } from '../journal/times.ts';
+import { costOfLimit, usesOfLimits } from '../loop/limit-use.ts';
+import { hideKeys, hideLikelyKeys } from '../loop/secrets.ts';
 import { AgentLines } from './agent-lines.ts';
 import { lineOptions } from './line-options.ts';
 import { detailsFor, hintFor, linesAtStart, linesFor } from './lines.ts';
@@ -26,7 +25,7 @@ import { ProviderLines } from './provider-lines.ts';
 import { paint, Screen } from './screen.ts';
 import { stampIf } from './stamp.ts';
 import { oneLine } from './terminal.ts';
-import { ofLimit } from '../loop/counted.ts';
+import { ofLimit, duration } from '../loop/counted.ts';
 import { planCount } from '../loop/plan.ts';
 
 /** Characters of a prompt that `--verbose` shows. */

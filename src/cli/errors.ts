@@ -1,5 +1,5 @@
 import { startersEnvironment } from '../store/run-environment.ts';
-import { hideSecrets } from '../store/secrets.ts';
+import { hideSecrets } from '../loop/secrets.ts';
 import { exitCodeFor, pathOf, reasonOf, systemErrorText, UserError } from '../user-error.ts';
 import { warn } from './print.ts';
 

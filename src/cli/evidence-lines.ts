@@ -1,6 +1,7 @@
 /** What a person reads about changed evidence and changed limits. */
 import type { LoopEvent } from '../loop/event.ts';
-import { changedSentences, failuresOf, withMore } from '../loop/evidence-text.ts';
+import { changedSentences, failuresOf } from '../loop/evidence-text.ts';
+import { withMore } from '../loop/counted.ts';
 import type { LimitChange } from '../loop/limit-changes.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { EndRecord } from '../store/end-record.ts';

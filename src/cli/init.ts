@@ -4,7 +4,7 @@ import { isatty } from 'node:tty';
 import { lookAround, type Surroundings } from '../views/look-around.ts';
 import { writeSettings } from '../store/ralph-folder.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { withoutSecrets } from '../store/secrets.ts';
+import { withoutSecrets } from '../loop/secrets.ts';
 import { inDocumentNames } from '../config/aliases.ts';
 import { contentIn } from '../config/consent.ts';
 import { readSettings } from '../config/read.ts';

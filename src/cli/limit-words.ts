@@ -1,5 +1,5 @@
 import type { Control } from '../loop/event.ts';
-import { duration } from '../journal/times.ts';
+import { duration } from '../loop/counted.ts';
 import { counted } from '../loop/counted.ts';
 
 /** The limits that were changed: `at most 7 iterations, no cost limit`. */

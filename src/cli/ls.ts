@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { desksIn } from '../store/desk-names.ts';
 import { readAllLoops, readLoops, type LoopReading } from '../store/read-loop.ts';
 import { masks } from '../store/mask.ts';
-import { shortList } from '../store/short-list.ts';
+import { shortList } from '../loop/counted.ts';
 import type { LoopKey } from '../store/store.ts';
 import { describeStranger, moveCommand, strangersIn } from '../store/strangers.ts';
 import { WORKER_STATUSES, workerRecord, workerStatus } from '../views/worker-record.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
+import { shortList } from '../loop/counted.ts';
 import { moveLoops } from '../loops/move.ts';
-import { shortList } from '../store/short-list.ts';
 import { print, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 

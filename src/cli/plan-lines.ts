@@ -1,5 +1,5 @@
 /** What people read about the plan of a loop. */
-import { withMore } from '../loop/evidence-text.ts';
+import { withMore } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { planCount, planText } from '../loop/plan.ts';
 import type { LoopState } from '../loop/state.ts';

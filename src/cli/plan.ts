@@ -3,7 +3,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { nextItem, openItems, type Plan } from '../plan/items.ts';
 import { readPlan } from '../plan/plan.ts';
 import { ancestorsOf, checkText, showText } from '../plan/text.ts';
-import { hideLikelyKeys } from '../store/secrets.ts';
+import { hideLikelyKeys } from '../loop/secrets.ts';
 import { print, printJson } from './print.ts';
 
 /** `ralph plan check`: exits 0 if every item is done, 1 with the names of those that are open, 2 if there is no plan. */

@@ -1,4 +1,4 @@
-import { duration } from '../journal/times.ts';
+import { duration } from '../loop/counted.ts';
 import type { AgentEvent } from '../agents/agent.ts';
 
 /** Lines about retries, limits and denials that the agent reports: they concern the loop, not the agent's work. */

@@ -1,4 +1,5 @@
-import { duration, clockTime } from '../journal/times.ts';
+import { clockTime } from '../journal/times.ts';
+import { duration } from '../loop/counted.ts';
 import { counted, exactDuration, ofLimit } from '../loop/counted.ts';
 import { decide } from '../loop/decide.ts';
 import type { Effect } from '../loop/effect.ts';

@@ -1,15 +1,14 @@
 /** What Ralph did, told from the journal: one entry per thing that happened, in the words of the live lines. */
-import { duration } from '../journal/times.ts';
 import { isWholeCost } from '../loop/charge.ts';
 import { decide } from '../loop/decide.ts';
-import { ofLimit } from '../loop/counted.ts';
+import { ofLimit, duration } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
 import { limitChanges } from '../loop/limit-changes.ts';
 import type { StopCause } from '../loop/outcome.ts';
 import { costText, type Knowledge } from '../loop/report.ts';
 import { endRecord } from '../store/end-record.ts';
-import { hideLikelyKeys } from '../store/secrets.ts';
+import { hideLikelyKeys } from '../loop/secrets.ts';
 import { isInSession, type Spec } from '../store/spec.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
 import { limitChangeText } from './evidence-lines.ts';

@@ -1,12 +1,11 @@
 /** The last entry of a story: what the loop has used and made in all, including a run that goes on. */
-import { duration } from '../journal/times.ts';
 import { assumptions } from '../loop/charge.ts';
-import { counted } from '../loop/counted.ts';
+import { counted, duration } from '../loop/counted.ts';
 import type { FamilyCount, Tokens } from '../loop/event.ts';
 import { costOf, knownTokens, tokensOf } from '../loop/spend-text.ts';
 import { familyNow } from '../store/family.ts';
 import type { LoopReading } from '../store/read-loop.ts';
-import { spendOf } from '../views/spend.ts';
+import { spendOf } from '../loop/report.ts';
 import type { StoryEntry } from './story-entries.ts';
 
 /** The sums of a loop for programs; the text of the entry says the same. */

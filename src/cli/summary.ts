@@ -1,10 +1,9 @@
 import { homely } from './homely.ts';
-import { howItFailed } from '../store/how-it-failed.ts';
+import { howItFailed } from '../loop/exit-code.ts';
 import type { EndRecord } from '../store/end-record.ts';
-import { duration } from '../journal/times.ts';
 import type { WorktreeSummary } from '../views/worktrees.ts';
-import { counted } from '../loop/counted.ts';
-import { isLoopId } from '../store/names.ts';
+import { counted, duration } from '../loop/counted.ts';
+import { isLoopId } from '../loop/child-report.ts';
 import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';

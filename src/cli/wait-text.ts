@@ -1,4 +1,5 @@
-import { clockTime, duration, timeOfDay } from '../journal/times.ts';
+import { clockTime, timeOfDay } from '../journal/times.ts';
+import { duration } from '../loop/counted.ts';
 import { decide } from '../loop/decide.ts';
 import type { Effect, WaitReason } from '../loop/effect.ts';
 import type { LoopState } from '../loop/state.ts';

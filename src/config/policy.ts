@@ -5,7 +5,8 @@ import type { Check, CommitPolicy, PlanPolicy, Policy } from '../loop/policy.ts'
 import type { PolicyInput } from '../loop/validate.ts';
 import type { Settings, Size, Time } from './config.ts';
 import { sandboxPolicy } from './sandbox.ts';
-import { durationText, parseDuration, parseSize } from './values.ts';
+import { parseDuration, parseSize } from './values.ts';
+import { durationText } from '../loop/counted.ts';
 
 /** What the settings change in a policy. */
 export function policyInput(settings: Settings, base: Policy, workspace: string): PolicyInput {

@@ -21,13 +21,6 @@ export function parseDuration(option: string, text: string): number {
   return Math.round(Number(match[1]) * unit);
 }
 
-/** The same time as a setting: `90s`, `15m` or `2h`, in the largest unit without a remainder. */
-export function durationText(ms: number): string {
-  if (ms > 0 && ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
-  if (ms > 0 && ms % 60_000 === 0) return `${ms / 60_000}m`;
-  return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
-}
-
 const SIZES: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
 export const SIZE: RegExp = /^(\d+(?:\.\d+)?)([kmgKMG])?[bB]?$/;

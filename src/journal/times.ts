@@ -24,12 +24,3 @@ function two(value: number): string {
 export function preciseLocalTime(moment: number): string {
   return `${localTime(moment)}.${String(moment % 1000).padStart(3, '0')}000`;
 }
-
-/** `42s`, `3m42s`, `1h15m`, with `separator` between the parts. */
-export function duration(ms: number, separator = ''): string {
-  const seconds = Math.floor(ms / 1000);
-  if (seconds < 60) return `${seconds}s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}m${separator}${seconds % 60}s`;
-  return `${Math.floor(minutes / 60)}h${separator}${minutes % 60}m`;
-}

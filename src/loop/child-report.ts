@@ -70,3 +70,13 @@ export function childrenWaitAfter(
   const isFinished = event.type === 'child.ended' && state.children.length === 0;
   return isFinished ? { ...before, ended: 'finished' } : before;
 }
+
+/** Whether the id of an active child is that of a loop, and not the name of a recorded run. */
+export function isLoopId(id: string): boolean {
+  return loopName(id) !== id;
+}
+
+/** The name in a loop's id: the id without its random suffix. */
+export function loopName(id: string): string {
+  return id.replace(/-[0-9a-f]{8}$/, '');
+}

@@ -17,6 +17,22 @@ export function exactDuration(ms: number): string {
   return minutes > 0 ? `${minutes}m${seconds}` : seconds;
 }
 
+/** `42s`, `3m42s`, `1h15m`, with `separator` between the parts. */
+export function duration(ms: number, separator = ''): string {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m${separator}${seconds % 60}s`;
+  return `${Math.floor(minutes / 60)}h${separator}${minutes % 60}m`;
+}
+
+/** A time as a setting: `90s`, `15m` or `2h`, in the largest unit without a remainder. */
+export function durationText(ms: number): string {
+  if (ms > 0 && ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
+  if (ms > 0 && ms % 60_000 === 0) return `${ms / 60_000}m`;
+  return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
+}
+
 /** A number of bytes as people read it: `500 bytes`, `20 KB`, `1.5 GB`. */
 export function sizeText(bytes: number): string {
   const unit = UNITS.findLast(({ size }) => bytes >= size);
@@ -30,3 +46,13 @@ const UNITS = [
   { name: 'MB', size: 2 ** 20 },
   { name: 'GB', size: 2 ** 30 },
 ];
+
+/** The first names, and how many more there are: `a, b and 3 more`. */
+export function withMore(names: readonly string[], more: number): string {
+  return `${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+}
+
+/** The same for all names, of which `max` are said. */
+export function shortList(names: readonly string[], max: number): string {
+  return withMore(names.slice(0, max), Math.max(0, names.length - max));
+}

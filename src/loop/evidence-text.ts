@@ -1,3 +1,4 @@
+import { withMore } from './counted.ts';
 import type { ChangedEvidence, Evidence, Restoration } from './event.ts';
 import type { EvidenceFeedback } from './state.ts';
 
@@ -30,11 +31,6 @@ function namesOf({ changed, more }: Pick<Evidence, 'changed' | 'more'>): string 
 function nameOf({ path }: ChangedEvidence, ...special: readonly (string | undefined)[]): string {
   const notes = special.filter((note) => note !== undefined);
   return notes.length === 0 ? path : `${path} (${notes.join(', ')})`;
-}
-
-/** The first names, and how many more there are. */
-export function withMore(names: readonly string[], more: number): string {
-  return `${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
 }
 
 /** Why files could not be put back. */

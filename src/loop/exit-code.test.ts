@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exitCodeText } from './exit-code.ts';
+import { exitCodeText, howItFailed } from './exit-code.ts';
 import { failureText } from './failure.ts';
 
 describe('an exit code', () => {
@@ -27,4 +27,15 @@ describe('an exit code', () => {
       'agent exited with code 137 (SIGKILL, often out of memory)',
     );
   });
+});
+
+it('a failed check says what its exit code means', () => {
+  const failed = (code: number | null): string => howItFailed({ code, timedOut: false });
+  expect([1, 127, 137, 143, null].map(failed)).toEqual([
+    'exit 1',
+    'exit 127: command not found',
+    'exit 137: SIGKILL, often out of memory',
+    'exit 143: SIGTERM',
+    'exit unknown',
+  ]);
 });

@@ -10,13 +10,14 @@ import { evolve } from './evolve.ts';
 import { INITIAL } from './initial.ts';
 import { limitChanges, type LimitChange } from './limit-changes.ts';
 import { inIteration, startedIteration, type IterationReport } from './iteration-report.ts';
-import { addRun, NOTHING_SPENT } from './limits.ts';
+import { addRun, NOTHING_SPENT, spentSoFar } from './limits.ts';
 import { childrenAfter, childrenWaitAfter, type ChildReport, type ChildrenWait } from './child-report.ts';
 import { planReport, type PlanReport } from './plan.ts';
 import { openRun } from './run.ts';
 import type { LoopState, Spend } from './state.ts';
 import { NO_WAITS, waitsAfter, type WaitReport } from './wait-report.ts';
 import { isCommit } from './words.ts';
+import { isWholeCost } from './charge.ts';
 
 /** The report of a whole journal, with all its iterations and the time from its first event to its last. */
 export function report(events: Iterable<LoopEvent>): LoopReport & { readonly totalDuration: number } {
@@ -133,6 +134,27 @@ export function spendsWithOpenRun(known: LoopReport, state: LoopState): readonly
   if (open === null || last === undefined) return spends(known);
   const spent = addRun(last.spent ?? NOTHING_SPENT, open);
   return spends({ ...known, iterations: [...known.iterations.slice(0, -1), { ...last, spent }] });
+}
+
+/**
+ * What a loop has used, including the running agent: in total, and in the last few iterations. The running agent is not
+ * counted as a run of unknown usage, since it may report its usage later.
+ */
+export function spendOf({ state, report: known }: Knowledge): {
+  readonly total: Spend;
+  readonly iterations: readonly IterationSpend[];
+} {
+  const total = spentSoFar(state);
+  const iterations = spendsWithOpenRun(known, state);
+  const last = iterations.at(-1);
+  const running = openRun(state)?.output;
+  if (running === undefined || last === undefined) return { total, iterations };
+  const withoutRunning = <T extends Spend>(spend: T): T => ({
+    ...spend,
+    unknownRuns: spend.unknownRuns - (isWholeCost(running.cost) ? 0 : 1),
+    unknownTokenRuns: spend.unknownTokenRuns - (running.tokens === null ? 1 : 0),
+  });
+  return { total: withoutRunning(total), iterations: [...iterations.slice(0, -1), withoutRunning(last)] };
 }
 
 /** The report with one more event in it; `state` is the state before that event. */

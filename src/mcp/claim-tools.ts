@@ -7,7 +7,7 @@ import { isInside } from '../files/paths.ts';
 import { counted } from '../loop/counted.ts';
 import { readOutput } from '../store/check-output.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { masked } from '../store/secrets.ts';
+import { masked } from '../loop/secrets.ts';
 import { UserError } from '../user-error.ts';
 import { words } from './inputs.ts';
 import type { OwnLoop } from './own-loop.ts';

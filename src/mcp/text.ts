@@ -6,7 +6,7 @@
  * 3. A long text loses its middle, and says so: its beginning says what it is, its end is the newest.
  */
 import { stripVTControlCharacters } from 'node:util';
-import { masked } from '../store/secrets.ts';
+import { masked } from '../loop/secrets.ts';
 import { visible } from '../store/visible.ts';
 
 export function shownText(text: string, env: Readonly<Record<string, string>>): string {

@@ -24,7 +24,7 @@ import { shellQuote } from '../process/shell-quote.ts';
 import { linkAlias, aliasOrPath, promptAlias } from '../store/aliases.ts';
 import { onDesk, putOnDesk } from '../store/desk.ts';
 import { runMarker, type StartedLoop } from '../store/run-environment.ts';
-import { redact } from '../store/secrets.ts';
+import { redact } from '../loop/secrets.ts';
 import { isInSession, treeOf, type Spec } from '../store/spec.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { tmuxServerOf } from '../store/tmux-server.ts';

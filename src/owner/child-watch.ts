@@ -4,7 +4,7 @@ import type { Engine } from '../engine/engine.ts';
 import { watchFolder } from '../process/watch.ts';
 import { childChanges, forgetEndedChildren, registeredChildren } from '../store/children.ts';
 import { ledgerAccess } from '../store/family.ts';
-import { isLoopId } from '../store/names.ts';
+import { isLoopId } from '../loop/child-report.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
 import { loopsFolder, type LoopFolder } from '../store/store.ts';
 import { FamilyWatch } from './family-watch.ts';

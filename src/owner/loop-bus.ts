@@ -17,7 +17,7 @@ import { counted } from '../loop/counted.ts';
 import type { LoopState } from '../loop/state.ts';
 import { postedAt, taskBus } from '../store/loop-bus.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
-import { masked } from '../store/secrets.ts';
+import { masked } from '../loop/secrets.ts';
 import { reasonOf } from '../user-error.ts';
 
 /** The unread messages as a text for the prompt, and the id of the last one. */

@@ -8,7 +8,7 @@
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import { keep, kept } from '../store/kept-environment.ts';
 import { UMASK } from '../store/run-environment.ts';
-import { REDACTED } from '../store/secrets.ts';
+import { REDACTED } from '../loop/secrets.ts';
 import type { Spec } from '../store/spec.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { UserError } from '../user-error.ts';

@@ -25,7 +25,7 @@ import { readPlan } from '../plan/plan.ts';
 import { ancestorsOf } from '../plan/text.ts';
 import { enclosing } from '../sandbox/git-view.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
-import { hideSecrets } from '../store/secrets.ts';
+import { hideSecrets } from '../loop/secrets.ts';
 import { treeOf } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 

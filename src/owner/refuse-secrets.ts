@@ -1,5 +1,5 @@
 import type { Policy } from '../loop/policy.ts';
-import { hasKey, hideKeys, secretIn } from '../store/secrets.ts';
+import { hasKey, hideKeys, secretIn } from '../loop/secrets.ts';
 import type { PromptSource } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 

@@ -27,7 +27,7 @@ import { ledgerAccess } from '../store/family.ts';
 import { closeDeadRuns, recordedChanges, recordedChildren } from '../store/recorded-children.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { checkMarker, runEnvironment } from '../store/run-environment.ts';
-import { hideKeys, hideSecrets } from '../store/secrets.ts';
+import { hideKeys, hideSecrets } from '../loop/secrets.ts';
 import { sharedLimit } from '../store/shared-limits.ts';
 import { treeOf } from '../store/spec.ts';
 import { systemErrorText } from '../user-error.ts';

@@ -13,7 +13,7 @@ import { diffForPrompt } from '../scm/checkpoints.ts';
 import { checkAlias, aliasOrPath } from '../store/aliases.ts';
 import { readOutput } from '../store/check-output.ts';
 import { readExcerpt } from '../store/excerpts.ts';
-import { hideKeys, masked } from '../store/secrets.ts';
+import { hideKeys, masked } from '../loop/secrets.ts';
 import { putOnDesk } from '../store/desk.ts';
 import { runVariables, type StartedLoop } from '../store/run-environment.ts';
 import type { Desk } from '../store/store.ts';

@@ -5,7 +5,7 @@
  * owner finds the same posts in the same journal.
  */
 import type { Parent } from '../bus/message.ts';
-import { awaitedChildren } from '../loop/child-report.ts';
+import { awaitedChildren, isLoopId, loopName } from '../loop/child-report.ts';
 import { exactDuration } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
@@ -14,7 +14,6 @@ import { questionFor } from '../loop/questions.ts';
 import type { Knowledge } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
-import { isLoopId, loopName } from '../store/names.ts';
 import type { LoopFolder } from '../store/store.ts';
 
 export interface Post {

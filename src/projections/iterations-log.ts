@@ -6,10 +6,10 @@ import { isLastTry, mayStillClaim } from '../loop/retry.ts';
 import { isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { Knowledge, LoopReport } from '../loop/report.ts';
-import { duration, localTime } from '../journal/times.ts';
+import { localTime } from '../journal/times.ts';
 import type { GrowingFile } from './growing-file.ts';
-import { ofLimit } from '../loop/counted.ts';
-import { nearedText } from '../store/limit-use.ts';
+import { ofLimit, duration } from '../loop/counted.ts';
+import { nearedText } from '../loop/limit-use.ts';
 
 /** `iterations.log`: document 003's log, a line or two per event. */
 export class IterationsLog {

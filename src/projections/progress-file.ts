@@ -7,7 +7,7 @@ import { costText, type Knowledge, type LoopReport } from '../loop/report.ts';
 import { producedWork, isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { outputLine } from '../store/check-output.ts';
-import { howItFailed } from '../store/how-it-failed.ts';
+import { howItFailed } from '../loop/exit-code.ts';
 import type { GrowingFile } from './growing-file.ts';
 
 /** `progress.md`: document 002's account of every iteration, for people and for the next prompt. */

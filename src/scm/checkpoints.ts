@@ -1,6 +1,6 @@
 /** Records the tree of a loop after each iteration, and makes the diff since the start for prompts. */
 import { treeOf } from '../store/spec.ts';
-import { hideSecrets, masked } from '../store/secrets.ts';
+import { hideSecrets, masked } from '../loop/secrets.ts';
 import type { Taken, EffectOf } from '../engine/ports.ts';
 import { diffSince } from '../git/diff.ts';
 import { fingerprint, isInRepository } from '../git/fingerprint.ts';
@@ -9,12 +9,11 @@ import { fingerprintOfSeen } from '../git/seen-tree.ts';
 import type { SeenTree } from '../git/tree.ts';
 import { scratchIn, topOf, utf8, type Repository } from '../git/git.ts';
 import { tooLarge } from '../git/untracked.ts';
-import { sizeText } from '../loop/counted.ts';
+import { sizeText, shortList } from '../loop/counted.ts';
 import type { Excerpt } from '../loop/excerpt.ts';
 import type { Policy } from '../loop/policy.ts';
 import { reasonOf } from '../user-error.ts';
 import { bytesFor } from '../store/excerpts.ts';
-import { shortList } from '../store/short-list.ts';
 import { checkMarker, type StartedLoop } from '../store/run-environment.ts';
 import { checkpointIndex } from './loop-tree.ts';
 import type { Packing } from './packing.ts';

@@ -19,7 +19,7 @@ import { packageScripts } from '../checks/check-files.ts';
 import type { ChangedEvidence, Evidence, Restoration, StartRecord } from '../loop/event.ts';
 import { isWatching } from '../loop/evidence.ts';
 import type { Policy } from '../loop/policy.ts';
-import { hideSecrets } from '../store/secrets.ts';
+import { hideSecrets } from '../loop/secrets.ts';
 import { treeOf } from '../store/spec.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
 import { reasonOf } from '../user-error.ts';

@@ -26,7 +26,7 @@ import { LeftLocks } from '../git/left-lock.ts';
 import { headCommit } from '../git/refs.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
-import { shortList } from '../store/short-list.ts';
+import { shortList } from '../loop/counted.ts';
 import { explainGitError } from './scm-spec.ts';
 
 export interface GitCommitOrder {

@@ -20,7 +20,7 @@ import { howEnded, runLogged } from '../process/logged.ts';
 import { processes } from '../process/process.ts';
 import { gitErrorIn, lastLines } from '../store/excerpts.ts';
 import { checkMarker } from '../store/run-environment.ts';
-import { masked } from '../store/secrets.ts';
+import { masked } from '../loop/secrets.ts';
 import { treeOf } from '../store/spec.ts';
 import { branchFact } from './branch.ts';
 import { answerIn, removeAnswer } from './commit-answer.ts';

@@ -16,7 +16,7 @@ import { hasEvidence } from '../loop/evidence.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 import { readOwnedLoops } from '../store/read-loop.ts';
-import { shortList } from '../store/short-list.ts';
+import { shortList } from '../loop/counted.ts';
 import { startersEnvironment, type StartedLoop } from '../store/run-environment.ts';
 import { branchFact } from './branch.ts';
 import { startRecord } from './evidence.ts';

@@ -1,5 +1,5 @@
 /** Where the loop of a session stands, in lines for people. */
-import { duration } from '../journal/times.ts';
+import { duration } from '../loop/counted.ts';
 import { counted } from '../loop/counted.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopReading } from '../store/read-loop.ts';

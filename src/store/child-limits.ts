@@ -9,15 +9,14 @@
  *    takes the same lock in between.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { counted } from '../loop/counted.ts';
+import { counted, shortList } from '../loop/counted.ts';
 import type { ChildLimitsPolicy, Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 import { announceChild, registeredChildren, standingOf } from './children.ts';
 import { takeLock } from './lock.ts';
 import { thisProcess } from './lock-owner.ts';
-import { loopName } from './names.ts';
+import { loopName } from '../loop/child-report.ts';
 import { folderAt, readLoopAt, type LoopReading } from './read-loop.ts';
-import { shortList } from './short-list.ts';
 import type { ParentRun, Spec } from './spec.ts';
 import type { LoopFolder } from './store.ts';
 

@@ -18,7 +18,7 @@ import type { LoopState } from '../loop/state.ts';
 import { isEnlisted } from './background.ts';
 import { loopOf } from './enclosing-runs.ts';
 import { liveOwner, readLoopAt } from './read-loop.ts';
-import { isLoopId } from './names.ts';
+import { isLoopId } from '../loop/child-report.ts';
 import { loopIdOf } from './run-environment.ts';
 import { loopId } from './spec-shape.ts';
 import { removeQuietly } from './state-folder.ts';

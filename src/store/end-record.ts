@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { loopName } from './names.ts';
 import { readLoopOf } from './read-loop.ts';
-import { hideKeys } from './secrets.ts';
+import { hideKeys } from '../loop/secrets.ts';
 import { isInSession, type Spec } from './spec.ts';
 import { loopsFolder } from './store.ts';
 import { assumptions, type Assumption } from '../loop/charge.ts';
-import type { ChildReport } from '../loop/child-report.ts';
+import { type ChildReport, loopName } from '../loop/child-report.ts';
 import type { ChangedEvidence, ChildLoss, FamilyCount, Tokens } from '../loop/event.ts';
 import type { StrayProcess } from '../loop/receipt.ts';
 import { isWatching } from '../loop/evidence.ts';

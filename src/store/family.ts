@@ -28,7 +28,7 @@ import { watchFolder } from '../process/watch.ts';
 import { UserError } from '../user-error.ts';
 import { loopOf } from './enclosing-runs.ts';
 import { loopIdOf } from './run-environment.ts';
-import { loopName } from './names.ts';
+import { loopName } from '../loop/child-report.ts';
 import { folderAt, readLoopAt } from './read-loop.ts';
 import { loopId } from './spec-shape.ts';
 import type { FamilyPlace, ParentRun, Spec } from './spec.ts';

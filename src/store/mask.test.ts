@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Mask } from './mask.ts';
-import { REDACTED } from './secrets.ts';
+import { REDACTED } from '../loop/secrets.ts';
 
 const PEM = '-----BEGIN-----\nabc+def/12345678\n-----END-----';
 const env = {

@@ -7,7 +7,7 @@
  */
 import { kept } from './kept-environment.ts';
 import { startersEnvironment } from './run-environment.ts';
-import { hideValuesAndKeys, REDACTED, secretValues, UNFINISHED_KEY } from './secrets.ts';
+import { hideValuesAndKeys, REDACTED, secretValues, UNFINISHED_KEY } from '../loop/secrets.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -38,13 +38,3 @@ export function projectId(workspace: string): string {
     .replaceAll(/[^a-z0-9]+/g, '-');
   return words.replaceAll(/^-|-$/g, '') || 'project';
 }
-
-/** Whether the id of an active child is that of a loop, and not the name of a recorded run. */
-export function isLoopId(id: string): boolean {
-  return loopName(id) !== id;
-}
-
-/** The name in a loop's id: the id without its random suffix. */
-export function loopName(id: string): string {
-  return id.replace(/-[0-9a-f]{8}$/, '');
-}

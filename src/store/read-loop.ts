@@ -16,7 +16,7 @@ import type { LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { shortList } from './short-list.ts';
+import { shortList } from '../loop/counted.ts';
 import { readAsked } from './unstarted.ts';
 
 /** A loop as its files describe it to a process that does not own it. */

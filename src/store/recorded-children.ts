@@ -16,7 +16,7 @@ import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { isGroupAlive } from '../process/group.ts';
 import { reasonOf } from '../user-error.ts';
-import { isLoopId } from './names.ts';
+import { isLoopId } from '../loop/child-report.ts';
 import { loopIdOf } from './run-environment.ts';
 import { closed, isOpen, readRecord, RECORD_FILE, updateRecord, type ForeignRecord } from './run-record.ts';
 import type { Desk, LoopFolder } from './store.ts';

@@ -14,7 +14,7 @@ import { nameFrom, problemWithName } from './names.ts';
 import { registered, registeredAs, registeredIn, reserve, unreserve } from './registry.ts';
 import { forget, keep, kept } from './kept-environment.ts';
 import { readSpec, writeSpec, type Spec } from './spec.ts';
-import { secretIn } from './secrets.ts';
+import { secretIn } from '../loop/secrets.ts';
 
 let folder: string;
 beforeEach(() => {

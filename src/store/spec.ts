@@ -3,7 +3,7 @@ import { replaceFile } from '../files/replace-file.ts';
 import { describeProblem } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { projectId } from './names.ts';
-import { redact } from './secrets.ts';
+import { redact } from '../loop/secrets.ts';
 import { SPEC } from './spec-shape.ts';
 import type { TaskIds } from './store.ts';
 

@@ -8,7 +8,7 @@ import { readJsonFile } from '../files/read-json.ts';
 import { isEvent } from '../loop/event-shape.ts';
 import type { Policy } from '../loop/policy.ts';
 import { fields, fits, isRecord, nullable, optional, rule, shortText } from '../loop/shape.ts';
-import { redact } from './secrets.ts';
+import { redact } from '../loop/secrets.ts';
 import type { Spec } from './spec.ts';
 import { absolutePath, parentRun, SPEC } from './spec-shape.ts';
 import { removeQuietly } from './state-folder.ts';

@@ -1,7 +1,6 @@
-import { counted } from '../loop/counted.ts';
+import { counted, duration } from '../loop/counted.ts';
 import { beyondReset } from '../loop/limits.ts';
 import type { LoopState } from '../loop/state.ts';
-import { duration } from '../journal/times.ts';
 
 /** How much longer the loop waits for a usage limit than the provider has announced, and why; null if it does not. */
 export function longerWaitText(state: LoopState): string | null {

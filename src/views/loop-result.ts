@@ -5,7 +5,7 @@ import type { Outcome, StopReason } from '../loop/outcome.ts';
 import { report } from '../loop/report.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { readEvents } from '../store/read-loop.ts';
-import { hideKeys } from '../store/secrets.ts';
+import { hideKeys } from '../loop/secrets.ts';
 
 /** The result of a loop, with the names of document 002; times are in seconds. */
 export interface LoopResult {

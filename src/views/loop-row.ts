@@ -2,7 +2,7 @@
 import { counted, ofLimit } from '../loop/counted.ts';
 import type { FamilyCount } from '../loop/event.ts';
 import { planCount } from '../loop/plan.ts';
-import { costOfLimit, type LimitUse } from '../store/limit-use.ts';
+import { costOfLimit, type LimitUse } from '../loop/limit-use.ts';
 import type { Mask } from '../store/mask.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { summaryOf } from './loop-summary.ts';

@@ -1,9 +1,9 @@
 /** What completes a loop: how its agent can claim to be done, and the checks that verify it. */
 import { claimWays } from '../loop/prompt-plan.ts';
 import type { Until } from '../loop/policy.ts';
-import { howItFailed } from '../store/how-it-failed.ts';
+import { howItFailed } from '../loop/exit-code.ts';
 import type { LoopReading } from '../store/read-loop.ts';
-import { hideKeys } from '../store/secrets.ts';
+import { hideKeys } from '../loop/secrets.ts';
 
 export interface Verification {
   readonly until: Until;

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Policy } from '../loop/policy.ts';
 import { runAttached } from '../process/attached.ts';
 import { kept } from '../store/kept-environment.ts';
-import { loopName } from '../store/names.ts';
+import { loopName } from '../loop/child-report.ts';
 import { readLoopOf } from '../store/read-loop.ts';
 import type { Spec, TmuxWindow } from '../store/spec.ts';
 import { STATE, stateFolder } from '../store/state-folder.ts';

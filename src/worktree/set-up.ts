@@ -18,7 +18,7 @@ import type { Wrapper } from '../process/sandboxed.ts';
 import { processes } from '../process/process.ts';
 import type { Marker } from '../process/process-table.ts';
 import { lastLines } from '../store/excerpts.ts';
-import { masked } from '../store/secrets.ts';
+import { masked } from '../loop/secrets.ts';
 import { gitIn } from '../scm/git.ts';
 
 /** Whether a loop has a set-up. */

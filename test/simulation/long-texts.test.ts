@@ -26,7 +26,7 @@ import { presets } from '../../src/loop/presets.ts';
 import { searchInTime } from '../../src/owner/pattern-search.ts';
 import { titleOf } from '../../src/plan/title.ts';
 import { outputLine, outputLines, readOutput } from '../../src/store/check-output.ts';
-import { hideKeys, hideLikelyKeys } from '../../src/store/secrets.ts';
+import { hideKeys, hideLikelyKeys } from '../../src/loop/secrets.ts';
 import { visible } from '../../src/store/visible.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'ralph-long-texts-'));

@@ -1,10 +1,10 @@
 /** How much of a limit is used, as people read it. */
-import { duration } from '../journal/times.ts';
-import { charged, totalTokens } from '../loop/charge.ts';
-import { NEARED_LIMITS } from '../loop/limit-notices.ts';
-import { spentSoFar } from '../loop/limits.ts';
-import type { NearedLimit } from '../loop/policy.ts';
-import type { LoopState } from '../loop/state.ts';
+import { duration } from './counted.ts';
+import { charged, totalTokens } from './charge.ts';
+import { NEARED_LIMITS } from './limit-notices.ts';
+import { spentSoFar } from './limits.ts';
+import type { NearedLimit } from './policy.ts';
+import type { LoopState } from './state.ts';
 
 /** A limit on cost, tokens or active time, and what counts towards it. */
 export interface LimitUse {
