@@ -14,6 +14,11 @@ const SOURCE = fileURLToPath(new URL('../src/', import.meta.url));
  */
 const FOLDERS = {
   loop: ['decide.ts', 'the core: pure functions and plain records, with no clock, file or process', ''],
+  text: [
+    null,
+    'how a loop is told to people: one file per kind of line, word or table, made from facts alone',
+    'loop fast-string-width',
+  ],
   files: [
     'files.ts',
     'the only code that opens files which others can write: no links, no FIFOs, whole or not at all',
@@ -65,7 +70,7 @@ const FOLDERS = {
   store: [
     'store.ts',
     'where a loop is kept: folder, spec, lock, inbox, registry, kept environment',
-    'loop files process bus tmux journal git config user-error.ts',
+    'loop text/times.ts text/one-line.ts files process bus tmux journal git config user-error.ts',
   ],
   sandbox: [
     'sandbox.ts',
@@ -90,7 +95,7 @@ const FOLDERS = {
   projections: [
     'projections.ts',
     'the files that are made from the journal, one file of code each',
-    'loop files bus journal store user-error.ts',
+    'loop text/times.ts files bus journal store user-error.ts',
   ],
   owner: [
     'owner.ts',
@@ -100,7 +105,7 @@ const FOLDERS = {
   daemon: [
     'daemon.ts',
     'one process that owns many loops; starting it, stopping it, giving it a loop',
-    'loop files process journal engine store owner user-error.ts',
+    'loop text/times.ts files process journal engine store owner user-error.ts',
   ],
   service: [
     'service.ts',
@@ -110,7 +115,7 @@ const FOLDERS = {
   views: [
     null,
     'one file per view of a loop for people and programs: summary, result, live stream',
-    'loop files process tmux journal agents git config store sandbox scm recovery worktree owner user-error.ts',
+    'loop text files process tmux journal agents git config store sandbox scm recovery worktree owner user-error.ts',
   ],
   loops: [
     'loops.ts',
@@ -125,7 +130,7 @@ const FOLDERS = {
   session: [
     'session.ts',
     'a loop inside a session of another program: a step per turn, and how each host program asks for it',
-    'loop files journal agents hosts config engine store owner views user-error.ts',
+    'loop text files journal agents hosts config engine store owner views user-error.ts',
   ],
   hook: [
     'hook.ts',
@@ -140,16 +145,19 @@ const FOLDERS = {
   mcp: [
     'server.ts',
     'the MCP server: tools for agents inside a run and for assistants outside',
-    'loop files process bus config store views loops user-error.ts @modelcontextprotocol/server zod',
+    'loop text files process bus config store views loops user-error.ts @modelcontextprotocol/server zod',
   ],
   cli: [
     'main.ts',
     'one file per command, and what it prints',
-    'loop bus journal/times.ts agents/agent.ts config plan store sandbox scm worktree owner daemon service views loops session install mcp user-error.ts commander @clack/prompts fast-string-width',
+    'loop text bus agents/agent.ts config plan store sandbox scm worktree owner daemon service views loops session install mcp user-error.ts commander @clack/prompts',
   ],
 };
 
-/** What each source file imports, types included, as paths below `src/` and names of packages; Node.js's own modules do not count. */
+/**
+ * What each source file imports, as paths below `src/` and names of packages; Node.js's own modules do not count. Types
+ * count, except in `text/`, which describes what others find out.
+ */
 export function importedFiles() {
   const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter(
     (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),
@@ -159,13 +167,17 @@ export function importedFiles() {
       .toSorted((a, b) => a.localeCompare(b))
       .map((file) => {
         const text = readFileSync(join(SOURCE, file), 'utf8');
-        const imports = [...text.matchAll(/(?:from|import\()\s*'(?!node:)([^']+)'/g)].map(([, path]) =>
-          path.startsWith('.') ? relative(SOURCE, join(SOURCE, dirname(file), path)) : path,
-        );
+        const imports = [...text.matchAll(IMPORT)]
+          .filter(([, type]) => type === undefined || folderOf(file) !== 'text')
+          .map(([, , path]) =>
+            path.startsWith('.') ? relative(SOURCE, join(SOURCE, dirname(file), path)) : path,
+          );
         return [file, [...new Set(imports)]];
       }),
   );
 }
+
+const IMPORT = /(?:^import (type) [^;]*?)?(?:from|import\()\s*'(?!node:)([^']+)'/gm;
 
 /** Every folder with the folders that it imports, and how many imports these are. A file beside the folders counts as one. */
 function folderEdges() {

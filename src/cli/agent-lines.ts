@@ -7,8 +7,8 @@ import { addTokens } from '../loop/limits.ts';
 import type { Tokens } from '../loop/event.ts';
 import type { AgentEvent } from '../agents/agent.ts';
 import { counted } from '../loop/counted.ts';
-import { stamp } from './stamp.ts';
-import { oneLine } from './terminal.ts';
+import { stamp } from '../text/times.ts';
+import { oneLine } from '../text/one-line.ts';
 
 export interface LineOptions {
   readonly emoji: boolean;

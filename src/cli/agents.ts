@@ -1,7 +1,6 @@
 import { startersEnvironment } from '../store/run-environment.ts';
 import { surveyAgents } from '../views/survey.ts';
-import { columns } from './columns.ts';
-import { print, printJson } from './print.ts';
+import { print, printColumns, printJson } from './print.ts';
 
 /** `ralph agents`: lists the supported agents, their installed version and their command line. */
 export async function agents(options: { readonly json?: boolean }): Promise<number> {
@@ -17,7 +16,7 @@ export async function agents(options: { readonly json?: boolean }): Promise<numb
     tells === 'cost' ? 'cost' : 'tokens',
     path === null ? `install with: ${install}` : calledAs,
   ]);
-  print(columns([['AGENT', 'INSTALLED', 'TESTED WITH', 'REPORTS', 'COMMAND'], ...rows]));
+  printColumns([['AGENT', 'INSTALLED', 'TESTED WITH', 'REPORTS', 'COMMAND'], ...rows]);
   print('\nAny other command that reads the prompt from stdin works too:\n  ralph run "…" -- COMMAND\n');
   return 0;
 }

@@ -22,7 +22,7 @@ import { drive } from './drive.ts';
 import { viewOf, type RunOptions, type ViewOptions } from './options.ts';
 import { warn } from './print.ts';
 import { reportFrom, viewBeside } from './report.ts';
-import { stampIf } from './stamp.ts';
+import { stampIf } from './line-options.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** The parsed arguments of a command that starts a loop. */

@@ -1,5 +1,5 @@
 import type { EndRecord } from '../store/end-record.ts';
-import { brief } from './brief.ts';
+import { brief } from '../text/one-line.ts';
 
 /** A branch as people read it; null for a detached HEAD. */
 function branchText(branch: string | null): string {

@@ -9,7 +9,7 @@ import { postedAt } from '../store/loop-bus.ts';
 import { UserError } from '../user-error.ts';
 import { chooseBus, type BusOptions, type ChosenBus } from './choose-bus.ts';
 import { print, printJson } from './print.ts';
-import { visible } from '../store/visible.ts';
+import { visible } from '../text/one-line.ts';
 import { workspaceOf } from './workspace.ts';
 
 export interface PostOptions extends BusOptions {

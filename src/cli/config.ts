@@ -3,11 +3,11 @@ import { isForOtherAgent } from '../owner/choose-agent.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { startersEnvironment, TRUST } from '../store/run-environment.ts';
 import { withoutSecrets } from '../loop/secrets.ts';
-import { columns, terminalWidth, wrap } from './columns.ts';
+import { wrap } from '../text/columns.ts';
 import { trustOf } from '../store/trust-of.ts';
 import { trustSentence } from './consent.ts';
 import { flagSettings, type RunOptions } from './options.ts';
-import { printJson, print, warn } from './print.ts';
+import { print, printColumns, printJson, terminalWidth, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph config`: prints the settings in effect, and where each comes from. */
@@ -31,7 +31,7 @@ export async function config(options: RunOptions): Promise<number> {
     return 0;
   }
   const rows = settings.map(({ key, value, origin, place }) => [key, shown(value), place ?? origin]);
-  print(columns([['SETTING', 'VALUE', 'FROM'], ...rows]));
+  printColumns([['SETTING', 'VALUE', 'FROM'], ...rows]);
   if (sentence !== null) print(`\n${wrap(sentence, terminalWidth()).join('\n')}\n`);
   return 0;
 }

@@ -17,7 +17,7 @@ import { isTrustedByEnvironment, trustCommand, trustOf, type Trust } from '../st
 import { UserError } from '../user-error.ts';
 import { print } from './print.ts';
 import { settingsText } from './trust-text.ts';
-import { visible } from '../store/visible.ts';
+import { visible } from '../text/one-line.ts';
 
 /** Returns if the user trusts the settings files of the workspace; asks where there is a terminal; throws otherwise. */
 export async function requireConsent(

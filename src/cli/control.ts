@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { WordingPolicy } from '../loop/policy.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import type { LoopRef, Sent, StoppedOne, Unneeded } from '../loops/loops.ts';
-import { brief } from './brief.ts';
+import { brief } from '../text/one-line.ts';
 import { drive } from './drive.ts';
 import { print, warn } from './print.ts';
 import { textsOf } from './wording.ts';

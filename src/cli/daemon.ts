@@ -10,7 +10,7 @@ import { readLoopOf } from '../store/read-loop.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { closeUnseenWindow, showWindow } from '../views/window.ts';
 import { reasonOf } from '../user-error.ts';
-import { homely } from './homely.ts';
+import { homely } from '../text/one-line.ts';
 import { print, printJson } from './print.ts';
 import { sandboxFront } from './sandbox-front.ts';
 
@@ -106,14 +106,14 @@ export function daemonStatus(options: { readonly json?: boolean }): number {
     printJson({ running: pid !== null, pid, loops: shown, log: daemonLog() }, 2);
     return pid === null ? 1 : 0;
   }
-  const names = loops.map(({ spec }) => `${spec.name} (${homely(spec.workspace)})`);
+  const names = loops.map(({ spec }) => `${spec.name} (${homely(spec.workspace, process.env['HOME'])})`);
   const count = names.length === 0 ? null : counted(names.length, 'loop');
   if (pid !== null)
     print(`the daemon runs (process ${pid}); ${count === null ? 'it has no loops' : `it owns ${count}`}\n`);
   else if (count === null) print('no daemon runs; one is started when a loop needs it\n');
   else print(`no daemon runs; waiting for one: ${count}, continued by the next ralph command\n`);
   for (const name of names) print(`  ${name}\n`);
-  print(`log: ${homely(daemonLog())}\n`);
+  print(`log: ${homely(daemonLog(), process.env['HOME'])}\n`);
   return pid === null ? 1 : 0;
 }
 

@@ -1,8 +1,8 @@
 import { fstatSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { localLoops } from '../loops/local-loops.ts';
+import { CommandGuard, obeysCommands } from '../text/workflow-commands.ts';
 import { warnUnreadable } from './print.ts';
-import { CommandGuard, obeysCommands } from './workflow-commands.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph diff`: shows what a loop has changed, with the user's git configuration. */
@@ -16,7 +16,7 @@ export async function diff(
   warnUnreadable(await loops.get(loop));
   const more = options.stat === true ? ['--stat'] : [];
   // A patch in a file is no output of the job, and has to be exact.
-  if (!obeysCommands() || fstatSync(1).isFile()) return loops.showDiff(loop, what, more, null);
+  if (!obeysCommands(process.env) || fstatSync(1).isFile()) return loops.showDiff(loop, what, more, null);
   const decoder = new StringDecoder('utf8');
   const guard = new CommandGuard();
   const code = await loops.showDiff(loop, what, more, (chunk) => {

@@ -3,11 +3,11 @@ import { readSettings } from '../config/read.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
 import { examineMachine, type Finding } from '../views/survey.ts';
-import { terminalWidth, wrap } from './columns.ts';
+import { wrap } from '../text/columns.ts';
 import { trustOf } from '../store/trust-of.ts';
 import { trustSentence } from './consent.ts';
 import { painter } from './line-options.ts';
-import { print, printJson } from './print.ts';
+import { print, printJson, terminalWidth } from './print.ts';
 
 /** `ralph doctor`: exits 1 if it finds a problem that prevents every loop from working. */
 export async function doctor(options: { readonly json?: boolean }): Promise<number> {

@@ -8,9 +8,8 @@ import type { HostProgram, Parts, Place, Scope } from '../install/host-program.t
 import { install, installedIn, uninstall, type Installed } from '../install/install.ts';
 import { opencode } from '../install/opencode.ts';
 import { vanishing } from '../service/job.ts';
-import { visible } from '../store/visible.ts';
+import { visible, homely } from '../text/one-line.ts';
 import { UserError } from '../user-error.ts';
-import { homely } from './homely.ts';
 import { print, printJson, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -140,5 +139,5 @@ function printResult(
 }
 
 function shown(text: string): string {
-  return visible(homely(text));
+  return visible(homely(text, process.env['HOME']));
 }

@@ -2,6 +2,7 @@ import { styleText } from 'node:util';
 import type { LineOptions } from './agent-lines.ts';
 import type { ViewOptions } from './options.ts';
 import { parseWhole } from '../config/values.ts';
+import { stamp } from '../text/times.ts';
 
 /** How the lines of an agent look on this stream. */
 export function lineOptions(options: ViewOptions, stream: NodeJS.WriteStream): LineOptions {
@@ -31,4 +32,9 @@ export function painter(stream: NodeJS.WriteStream): (colour: Colour, text: stri
     stream.isTTY && stream.hasColors() && process.env['NO_COLOR'] === undefined
       ? styleText(colour, text, { stream })
       : text;
+}
+
+/** The time at the start of a line, where the user asks for it. */
+export function stampIf({ timestamps }: ViewOptions, isDated?: boolean): string {
+  return timestamps === true ? stamp(Date.now(), isDated) : '';
 }

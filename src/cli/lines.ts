@@ -1,5 +1,5 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
-import { clockTime, timeOfDay } from '../journal/times.ts';
+import { clockTime } from '../text/times.ts';
 import { openClaim } from '../loop/claim.ts';
 import { counted, ofLimit } from '../loop/counted.ts';
 import type { Effect } from '../loop/effect.ts';
@@ -13,7 +13,7 @@ import type { LoopState } from '../loop/state.ts';
 import { howItFailed } from '../loop/exit-code.ts';
 import { nearedText } from '../loop/limit-use.ts';
 import { longerWaitText } from '../views/longer-wait.ts';
-import { brief } from './brief.ts';
+import { brief } from '../text/one-line.ts';
 import { placeText } from './branch-text.ts';
 import { childLine, childrenTimeoutLine, childrenWaitLines } from './child-lines.ts';
 import { examinedLines, limitChangeText, protectedRejection, restoredLines } from './evidence-lines.ts';
@@ -304,7 +304,7 @@ function endLines(
   switch (outcome.type) {
     case 'failures-exhausted': {
       // The final report has the advice, too.
-      const [what = ''] = explain(outcome, state.policy, timeOfDay).split('; ', 1);
+      const [what = ''] = explain(outcome, state.policy).split('; ', 1);
       return [`${what}${STOPPING}`];
     }
     case 'iterations-exhausted':

@@ -7,7 +7,7 @@ import { agentSink, followRun, runsOf, type LogSink } from '../views/follow-run.
 import { RunTimes } from '../views/run-times.ts';
 import { UserError } from '../user-error.ts';
 import { AgentLines } from './agent-lines.ts';
-import { homely } from './homely.ts';
+import { homely } from '../text/one-line.ts';
 import { LastLines, lastLinesOf } from './last-lines.ts';
 import { lineOptions } from './line-options.ts';
 import type { ViewOptions } from './options.ts';
@@ -67,7 +67,7 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     process.stdout.write('', (error) => {
       if (error === undefined || error === null)
         warn(
-          `ralph: this output is in ${homely(history ? dirname(wanted.path) : join(wanted.path, file))}\n`,
+          `ralph: this output is in ${homely(history ? dirname(wanted.path) : join(wanted.path, file), process.env['HOME'])}\n`,
         );
       resolve();
     });

@@ -10,10 +10,9 @@ import { UserError } from '../user-error.ts';
 import { SHOWN_STATUSES, summaryOf } from '../views/loop-summary.ts';
 import { rowOf, type LoopRow } from '../views/loop-row.ts';
 import { inTree, type ListedLoop } from '../views/loop-tree.ts';
-import { columns } from './columns.ts';
 import { oneOf } from './options.ts';
 import { listedWorkspace } from './workspace.ts';
-import { print, printJson, warn } from './print.ts';
+import { print, printColumns, printJson, warn } from './print.ts';
 import { workerTable } from './worker-table.ts';
 
 /** `ralph ls`: lists the loops of this workspace, or of all workspaces. */
@@ -83,7 +82,7 @@ function masked<T>(loops: readonly LoopReading[], shown: (loop: LoopReading) => 
 /** The list of document 003; nothing if it is empty. */
 function printWorkers(loops: readonly LoopReading[]): void {
   const workers = masked(loops, (loop) => ({ ...workerRecord(loop), startedAt: loop.report.startedAt }));
-  if (workers.length > 0) print(workerTable(workers, Date.now()));
+  if (workers.length > 0) printColumns(workerTable(workers, Date.now()));
 }
 
 function flat(loops: readonly LoopReading[]): readonly ListedLoop[] {
@@ -108,7 +107,7 @@ function printTable(loops: readonly ListedLoop[], withWorkspace: boolean): void 
     ...(withWorkspace ? [row.workspace] : []),
     row.reason,
   ];
-  print(columns([HEAD, ...rows].map(lineOf), { cut: true }));
+  printColumns([HEAD, ...rows].map(lineOf), true);
 }
 
 const HEAD: LoopRow = {

@@ -1,6 +1,6 @@
 import type { Mask, MaskedStream } from '../store/mask.ts';
-import { TerminalSanitizer } from './terminal.ts';
-import { CommandGuard, obeysCommands } from './workflow-commands.ts';
+import { TerminalSanitizer } from '../text/terminal.ts';
+import { CommandGuard, obeysCommands } from '../text/workflow-commands.ts';
 
 /**
  * The way of an agent's output to one of our streams, piece by piece: without secrets, without control sequences, and with
@@ -14,7 +14,7 @@ export class Outlet {
 
   constructor(mask: Mask, isTerminal: boolean, { isRaw = false }: { readonly isRaw?: boolean } = {}) {
     this.#masked = mask.stream();
-    this.#guard = !isTerminal && obeysCommands() ? new CommandGuard() : null;
+    this.#guard = !isTerminal && obeysCommands(process.env) ? new CommandGuard() : null;
     const passes = isRaw && !isTerminal && this.#guard === null;
     this.#sanitizer = passes ? null : new TerminalSanitizer(isTerminal);
   }

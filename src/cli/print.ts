@@ -1,7 +1,8 @@
 import { fstatSync, writeSync } from 'node:fs';
+import { columns } from '../text/columns.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { escapeInJson, sanitize } from './terminal.ts';
-import { jsonWithoutCommands, obeysCommands, withoutCommands } from './workflow-commands.ts';
+import { escapeInJson, sanitize } from '../text/terminal.ts';
+import { jsonWithoutCommands, obeysCommands, withoutCommands } from '../text/workflow-commands.ts';
 
 /**
  * Prints to stdout, synchronously: Node's streams take longer to load than most commands take to run. Returns whether
@@ -19,7 +20,23 @@ export function printJson(value: unknown, indent?: number): boolean {
 /** JSON that gives no commands to a terminal or to the runner of a CI job, even if its texts would. */
 export function jsonOf(value: unknown, indent?: number): string {
   const json = escapeInJson(JSON.stringify(value, null, indent));
-  return obeysCommands() ? jsonWithoutCommands(json) : json;
+  return obeysCommands(process.env) ? jsonWithoutCommands(json) : json;
+}
+
+/** Prints rows in columns that fit the terminal; with `cut`, the last column ends with `…` instead of on another line. */
+export function printColumns(rows: readonly (readonly string[])[], cut = false): void {
+  print(columns(rows, { width: terminalWidth(), cut }));
+}
+
+/** The columns of the terminal that stdout is; unlimited for a file, a pipe or a terminal that does not know its width. */
+export function terminalWidth(): number {
+  try {
+    // Cheaper than `isatty`, which loads half of Node's networking.
+    if (!fstatSync(1).isCharacterDevice() || !process.stdout.isTTY) return Infinity;
+    return process.stdout.columns > 0 ? process.stdout.columns : Infinity;
+  } catch {
+    return Infinity;
+  }
 }
 
 /** Prints to stderr. */
@@ -52,7 +69,7 @@ function write(descriptor: 1 | 2, text: string): boolean {
 /** A text that may contain output of agents, for a terminal or for a pipe or file. */
 export function harmless(text: string, isTerminal: boolean): string {
   const sanitized = sanitize(text, isTerminal);
-  return !isTerminal && obeysCommands() ? withoutCommands(sanitized) : sanitized;
+  return !isTerminal && obeysCommands(process.env) ? withoutCommands(sanitized) : sanitized;
 }
 
 /** Also a terminal that was closed. */

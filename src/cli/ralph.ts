@@ -6,11 +6,10 @@ import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { UserError } from '../user-error.ts';
 import { summaryOf } from '../views/loop-summary.ts';
 import { WORKER_STATUSES, workerRecord, workerStatus } from '../views/worker-record.ts';
-import { columns } from './columns.ts';
 import { pause } from './control.ts';
 import { findLoop } from '../loops/find.ts';
 import { oneOf } from './options.ts';
-import { print, printJson } from './print.ts';
+import { print, printColumns, printJson } from './print.ts';
 import { resumeLoop } from './resume.ts';
 import { shownText } from './status.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
@@ -49,7 +48,7 @@ export function listWorkers(options: ListOptions): number {
       2,
     );
   else if (format === 'names') for (const { spec } of loops) print(`${spec.name}\n`);
-  else if (loops.length > 0) print(columns([HEAD, ...loops.map(rowOf)]));
+  else if (loops.length > 0) printColumns([HEAD, ...loops.map(rowOf)]);
   return 0;
 }
 

@@ -6,7 +6,7 @@ import { reasonOf, UserError } from '../user-error.ts';
 import { markdown } from './markdown.ts';
 import { oneOf, type ViewOptions } from './options.ts';
 import { jsonOf, print, warn } from './print.ts';
-import { sanitize } from './terminal.ts';
+import { sanitize } from '../text/terminal.ts';
 
 const REPORT_FORMS = ['json', 'markdown', 'github'] as const;
 

@@ -2,7 +2,7 @@ import { counted } from '../loop/counted.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import { warnUnreadable } from './print.ts';
 import { print, warn } from './print.ts';
-import { oneLine } from './terminal.ts';
+import { oneLine } from '../text/one-line.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph rewind`: restores the files of a checkpoint, and prints how to undo it. */

@@ -1,4 +1,4 @@
-import { clockTime } from '../journal/times.ts';
+import { clockTime } from '../text/times.ts';
 import { duration } from '../loop/counted.ts';
 import { counted, exactDuration, ofLimit } from '../loop/counted.ts';
 import { decide } from '../loop/decide.ts';

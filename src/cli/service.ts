@@ -3,9 +3,8 @@ import { daemonJob, vanishing, type Job } from '../service/job.ts';
 import { launchd } from '../service/launchd.ts';
 import { enableLingering, inspect, install, uninstall, type Manager } from '../service/service.ts';
 import { systemd } from '../service/systemd.ts';
-import { homely } from './homely.ts';
 import { print, warn } from './print.ts';
-import { visible } from '../store/visible.ts';
+import { visible, homely } from '../text/one-line.ts';
 
 /** `ralph service install`: lets the system keep a daemon running, also after a reboot. */
 export async function installService(): Promise<number> {
@@ -87,5 +86,5 @@ function lines(commands: readonly string[]): string {
 }
 
 function shown(path: string): string {
-  return visible(homely(path));
+  return visible(homely(path, process.env['HOME']));
 }

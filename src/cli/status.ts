@@ -2,7 +2,7 @@ import { planRows } from './plan-lines.ts';
 import { assumptions } from '../loop/charge.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
-import { visible } from '../store/visible.ts';
+import { visible, homely } from '../text/one-line.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import { NOTHING_KNOWN, spendOf } from '../loop/report.ts';
 import { workspaceWith } from '../store/find-workspace.ts';
@@ -13,7 +13,7 @@ import { limitUse, usesAbove } from '../loop/limit-use.ts';
 import { maskOf } from '../store/mask.ts';
 import { childrenNow, type ChildNow } from '../views/children-now.ts';
 import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
-import { localTime } from '../journal/times.ts';
+import { localTime } from '../text/times.ts';
 import { ofLimit, durationText } from '../loop/counted.ts';
 import { commitsText } from './branch-text.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';
@@ -22,7 +22,6 @@ import { findLoop } from '../loops/find.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 import { listHere, ls } from './ls.ts';
 import { print, printJson } from './print.ts';
-import { homely } from './homely.ts';
 
 /** `ralph status`: exits 0 if the loop is running, 1 if it is not, 2 if it does not exist or cannot be read. */
 export async function status(
@@ -125,7 +124,7 @@ function describe(loop: LoopReading, summary: LoopSummary, word: string = summar
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(warning === undefined ? [] : [`Warning: ${warning}`]),
     ...(next === null ? [] : [`Next: ${next}`]),
-    `Logs: ${homely(loop.folder.path)}`,
+    `Logs: ${homely(loop.folder.path, process.env['HOME'])}`,
   ].join('\n');
 }
 

@@ -13,10 +13,9 @@ import { isInSession, type Spec } from '../store/spec.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
 import { limitChangeText } from './evidence-lines.ts';
 import { limitWords } from './limit-words.ts';
-import { brief } from './brief.ts';
+import { brief, oneLine } from '../text/one-line.ts';
 import { givenLimits, linesFor, STOPPING } from './lines.ts';
 import type { StoryTotals } from './story-totals.ts';
-import { oneLine } from './terminal.ts';
 import { WAITS } from './wait-text.ts';
 
 /** One thing that happened. These are the fields of `ralph story --json`. */

@@ -1,4 +1,3 @@
-import { homely } from './homely.ts';
 import { howItFailed } from '../loop/exit-code.ts';
 import type { EndRecord } from '../store/end-record.ts';
 import type { WorktreeSummary } from '../views/worktrees.ts';
@@ -8,7 +7,7 @@ import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { evidenceRows, limitChangeText } from './evidence-lines.ts';
 import { commitsText } from './branch-text.ts';
-import { brief } from './brief.ts';
+import { brief, homely } from '../text/one-line.ts';
 import { planRows } from './plan-lines.ts';
 
 /** A label and its text. */
@@ -46,7 +45,7 @@ export function summary(
 function placeRows(end: EndRecord): readonly Row[] {
   return [
     ['details', end.folder],
-    ['logs', homely(end.state)],
+    ['logs', homely(end.state, process.env['HOME'])],
     ['story', `ralph story ${end.name}`],
     ...(end.next === null ? [] : [['resume', end.next] as const]),
   ];

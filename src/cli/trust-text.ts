@@ -8,8 +8,9 @@
 import { differenceOf, entriesOf, type Entry, type SettingsContent, type Use } from '../config/consent.ts';
 import type { Consent } from '../store/trust.ts';
 import { counted } from '../loop/counted.ts';
-import { terminalWidth, wrap } from './columns.ts';
-import { visible } from '../store/visible.ts';
+import { wrap } from '../text/columns.ts';
+import { terminalWidth } from './print.ts';
+import { visible } from '../text/one-line.ts';
 
 /** What the settings of a workspace would do, or what has changed since the user trusted them. */
 export function settingsText(

@@ -6,7 +6,7 @@ import { trustOf } from '../store/trust-of.ts';
 import { keepConsent, namesOf } from './consent.ts';
 import { print, warn } from './print.ts';
 import { fullText, settingsText } from './trust-text.ts';
-import { visible } from '../store/visible.ts';
+import { visible } from '../text/one-line.ts';
 import { workspaceOf } from './workspace.ts';
 
 export interface TrustOptions {

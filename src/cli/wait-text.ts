@@ -1,4 +1,4 @@
-import { clockTime, timeOfDay } from '../journal/times.ts';
+import { clockTime, timeOfDay } from '../text/times.ts';
 import { duration } from '../loop/counted.ts';
 import { decide } from '../loop/decide.ts';
 import type { Effect, WaitReason } from '../loop/effect.ts';
@@ -19,7 +19,7 @@ export function timeLeft(state: LoopState, now: number): string | null {
   if (wait === null) return null;
   const { until, why } = wait;
   if (until === null) return REASONS[why];
-  return `${REASONS[why]}: ${duration(until - now, ' ')} left, until ${timeOfDay(until)}`;
+  return `${REASONS[why]}: ${duration(until - now, ' ')} left, until ${timeOfDay(until, now)}`;
 }
 
 function waitOf(state: LoopState, now: number): Extract<Effect, { type: 'wait' }> | null {

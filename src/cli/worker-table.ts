@@ -1,8 +1,7 @@
 import type { WorkerRecord } from '../views/worker-record.ts';
-import { columns } from './columns.ts';
 
-/** The workers as the list of document 003 shows them, one line each. */
-export function workerTable(workers: readonly ListedWorker[], now: number): string {
+/** The workers as the list of document 003 shows them, below its head. */
+export function workerTable(workers: readonly ListedWorker[], now: number): readonly (readonly string[])[] {
   const rows = workers.map(({ name, status, pid, window, startedAt, worktree, tags }) => [
     name,
     status,
@@ -11,7 +10,7 @@ export function workerTable(workers: readonly ListedWorker[], now: number): stri
     worktree?.path ?? '-',
     tags.length === 0 ? '-' : tags.join(','),
   ]);
-  return columns([['NAME', 'STATUS', 'PID/WINDOW', 'STARTED', 'WORKTREE', 'TAG'], ...rows]);
+  return [['NAME', 'STATUS', 'PID/WINDOW', 'STARTED', 'WORKTREE', 'TAG'], ...rows];
 }
 
 export type ListedWorker = Pick<WorkerRecord, 'name' | 'status' | 'pid' | 'window' | 'worktree' | 'tags'> & {

@@ -1,10 +1,9 @@
 import { startersEnvironment } from '../store/run-environment.ts';
 import { listWorktrees } from '../views/worktrees.ts';
-import { brief } from './brief.ts';
-import { columns } from './columns.ts';
+import { brief } from '../text/one-line.ts';
 import { counted } from '../loop/counted.ts';
 import { localLoops } from '../loops/local-loops.ts';
-import { print, printJson, warn } from './print.ts';
+import { print, printColumns, printJson, warn } from './print.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 
 interface Where {
@@ -28,7 +27,7 @@ export async function listTrees(options: Where & { readonly json?: boolean }): P
       status,
       path,
     ]);
-    print(columns([['NAME', 'BRANCH', 'FILES', 'COMMITS', 'LOOP', 'PATH'], ...rows]));
+    printColumns([['NAME', 'BRANCH', 'FILES', 'COMMITS', 'LOOP', 'PATH'], ...rows]);
   }
   return 0;
 }

@@ -1,7 +1,7 @@
 /** The daemon's log: a line per happening, with its time. It keeps at most two files of a megabyte. */
 import { closeSync, existsSync, renameSync, statSync, writeSync } from 'node:fs';
 import { openRegular, readRegular } from '../files/files.ts';
-import { localTime } from '../journal/times.ts';
+import { localTime } from '../text/times.ts';
 import { joinLines } from '../loop/excerpt.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';

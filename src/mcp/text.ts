@@ -7,7 +7,7 @@
  */
 import { stripVTControlCharacters } from 'node:util';
 import { masked } from '../loop/secrets.ts';
-import { visible } from '../store/visible.ts';
+import { visible } from '../text/one-line.ts';
 
 export function shownText(text: string, env: Readonly<Record<string, string>>): string {
   const safe = masked(stripVTControlCharacters(text), env).replaceAll('\r\n', '\n');

@@ -6,7 +6,7 @@ import { isLastTry, mayStillClaim } from '../loop/retry.ts';
 import { isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { Knowledge, LoopReport } from '../loop/report.ts';
-import { localTime } from '../journal/times.ts';
+import { localTime } from '../text/times.ts';
 import type { GrowingFile } from './growing-file.ts';
 import { ofLimit, duration } from '../loop/counted.ts';
 import { nearedText } from '../loop/limit-use.ts';

@@ -12,7 +12,7 @@ import { logLines } from './iterations-log.ts';
 import { completesIteration, progressEntry } from './progress-file.ts';
 import { readSnapshot, snapshotText } from '../journal/snapshot.ts';
 import { stateContent } from './state-file.ts';
-import { localTime, preciseLocalTime } from '../journal/times.ts';
+import { localTime, preciseLocalTime } from '../text/times.ts';
 import { duration } from '../loop/counted.ts';
 
 const AT = new Date(2024, 0, 15, 10, 30, 0, 123).getTime();

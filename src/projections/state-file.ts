@@ -10,7 +10,7 @@ import { replaceFile } from '../files/replace-file.ts';
 import { onDesk } from '../store/desk.ts';
 import type { Desk } from '../store/store.ts';
 import type { LoopReport } from '../loop/report.ts';
-import { preciseLocalTime, timeOfDay } from '../journal/times.ts';
+import { preciseLocalTime, timeOfDay } from '../text/times.ts';
 
 /**
  * `state.json`. People read it, and document 003 lets them change `max_iterations` in it by hand: where the policy allows
@@ -138,7 +138,7 @@ export function stateContent(
     runs_of_unknown_tokens: spent.unknownTokenRuns,
     runs_of_estimated_output: spent.estimatedOutputRuns,
     outcome: state.outcome,
-    reason: state.outcome === null ? null : explain(state.outcome, policy, timeOfDay),
+    reason: state.outcome === null ? null : explain(state.outcome, policy, (at) => timeOfDay(at, Date.now())),
     ended: time(report.endedAt),
     end: about.end,
   };

@@ -2,7 +2,7 @@
 import { decide } from '../loop/decide.ts';
 import { counted } from '../loop/counted.ts';
 import type { LoopState } from '../loop/state.ts';
-import { clockTime } from '../journal/times.ts';
+import { clockTime } from '../text/times.ts';
 import type { EndRecord } from '../store/end-record.ts';
 import type { Answer } from './answer.ts';
 import type { RalphLoopState } from './session-file.ts';

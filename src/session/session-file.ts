@@ -29,7 +29,7 @@ import {
   type Rule,
 } from '../loop/shape.ts';
 import { stateFolder } from '../store/state-folder.ts';
-import { visible } from '../store/visible.ts';
+import { visible } from '../text/one-line.ts';
 import { ARGUMENTS } from './arguments-shape.ts';
 import type { RalphArguments } from './arguments.ts';
 import { CONSOLE_LOG, errorText, type RalphLog } from './log.ts';

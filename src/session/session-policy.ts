@@ -5,7 +5,7 @@ import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { parseDuration } from '../config/values.ts';
 import type { Policy } from '../loop/policy.ts';
 import { isTrustedByEnvironment, trustOf } from '../store/trust-of.ts';
-import { visible } from '../store/visible.ts';
+import { visible } from '../text/one-line.ts';
 import { UserError } from '../user-error.ts';
 import type { RalphArguments } from './arguments.ts';
 

@@ -16,7 +16,7 @@ import type { LoopReport } from '../loop/report.ts';
 import { knownTokens } from '../loop/spend-text.ts';
 import type { LoopState } from '../loop/state.ts';
 import { cut } from '../loop/excerpt.ts';
-import { timeOfDay } from '../journal/times.ts';
+import { timeOfDay } from '../text/times.ts';
 
 /** The final report of a loop, or where it stands: shown as text, in `state.json` and with `--json`. */
 export interface EndRecord {
@@ -241,7 +241,8 @@ function failedBefore({ baseline, checks }: LoopReport, index: number): boolean 
 
 function reason(state: LoopState): string {
   const { outcome, policy, control } = state;
-  if (outcome !== null) return `${explain(outcome, policy, timeOfDay)}${lastFailure(state)}`;
+  if (outcome !== null)
+    return `${explain(outcome, policy, (at) => timeOfDay(at, Date.now()))}${lastFailure(state)}`;
   return control.paused ? 'paused until it is resumed' : 'not finished, and no process runs it';
 }
 

@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import { PROJECT_BUS, TASK_BUS, type BusFile } from '../bus/bus-file.ts';
 import type { Message } from '../bus/message.ts';
-import { localTime } from '../journal/times.ts';
+import { localTime } from '../text/times.ts';
 import type { Desk, LoopFolder } from './store.ts';
 
 export function taskBus({ workspace, taskParts }: Desk): BusFile {

@@ -7,7 +7,7 @@ import { folderAt } from './read-loop.ts';
 import { TRUST } from './run-environment.ts';
 import type { ParentRun } from './spec.ts';
 import { consentsFor, hasConsent, isProtected, type Consent } from './trust.ts';
-import { visible } from './visible.ts';
+import { visible } from '../text/one-line.ts';
 
 /** Which settings files need consent, and what the user has consented to before. */
 export function trustOf(files: SettingsFiles, workspace: string, parent?: Pick<ParentRun, 'folder'>): Trust {

@@ -19,7 +19,7 @@ import { parentOf } from '../store/enclosing-runs.ts';
 import { isInSession } from '../store/spec.ts';
 import { whySetAside } from '../store/trouble.ts';
 import { windowName } from '../store/tmux-place.ts';
-import { clockTime } from '../journal/times.ts';
+import { clockTime } from '../text/times.ts';
 import { reasonOf } from '../user-error.ts';
 import { longerWaitText } from './longer-wait.ts';
 import { verificationOf, type Verification } from './verification.ts';

@@ -1,4 +1,4 @@
-import { preciseLocalTime } from '../journal/times.ts';
+import { preciseLocalTime } from '../text/times.ts';
 import { endedStatus } from '../loop/outcome.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopReading } from '../store/read-loop.ts';

@@ -53,6 +53,7 @@ describe('the layers', () => {
     ['engine/a.ts', 'agents/agent.ts'],
     ['library/a.ts', 'config/schema.ts'],
     ['cli/a.ts', 'git/git.ts'],
+    ['text/a.ts', 'store/store.ts'],
   ])('%s may not import %s', (file, path) => {
     expect(problems(new Map([[file, [path]]]))).toEqual([
       `${file} imports ${path}, which scripts/import-graph.mjs does not allow`,

@@ -27,7 +27,7 @@ import { searchInTime } from '../../src/owner/pattern-search.ts';
 import { titleOf } from '../../src/plan/title.ts';
 import { outputLine, outputLines, readOutput } from '../../src/store/check-output.ts';
 import { hideKeys, hideLikelyKeys } from '../../src/loop/secrets.ts';
-import { visible } from '../../src/store/visible.ts';
+import { visible } from '../../src/text/one-line.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'ralph-long-texts-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

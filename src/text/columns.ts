@@ -1,4 +1,3 @@
-import { fstatSync } from 'node:fs';
 import stringWidth from 'fast-string-width';
 
 /**
@@ -7,7 +6,7 @@ import stringWidth from 'fast-string-width';
  */
 export function columns(
   rows: readonly (readonly string[])[],
-  { width = terminalWidth(), cut = false }: { readonly width?: number; readonly cut?: boolean } = {},
+  { width = Infinity, cut = false }: { readonly width?: number; readonly cut?: boolean } = {},
 ): string {
   const natural = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
@@ -45,17 +44,6 @@ function hanging(text: string, width: number): readonly string[] {
 
 /** Narrower text is not readable. */
 const LEAST = 12;
-
-/** The columns of the terminal that stdout is; unlimited for a file, a pipe or a terminal that does not know its width. */
-export function terminalWidth(): number {
-  try {
-    // Cheaper than `isatty`, which loads half of Node's networking.
-    if (!fstatSync(1).isCharacterDevice() || !process.stdout.isTTY) return Infinity;
-    return process.stdout.columns > 0 ? process.stdout.columns : Infinity;
-  } catch {
-    return Infinity;
-  }
-}
 
 function totalOf(widths: readonly number[]): number {
   return widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1));
@@ -139,3 +127,17 @@ const PLAIN = /^[ -~]*$/;
 function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)));
 }
+
+/**
+ * The status line of a loop: its name, then `parts` from the most important to the least. A long name is shortened, so that
+ * the first part is never cut on a terminal of usual width.
+ */
+export function statusLine(name: string, parts: readonly string[], room: number): string {
+  const text = parts.join(' · ');
+  const left = Math.max(LEAST_NAME_LENGTH, room - text.length - ': '.length);
+  const shown = name.length <= left ? name : `${name.slice(0, left - 1)}…`;
+  return `${shown}: ${text}`.slice(0, Math.max(0, room));
+}
+
+/** A shorter name says nothing. */
+const LEAST_NAME_LENGTH = 12;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { visible } from './visible.ts';
+import { visible } from './one-line.ts';
 
 it.each([
   [

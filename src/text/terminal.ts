@@ -138,8 +138,3 @@ function kept(): readonly Kept[] {
   ];
   return keptOnes;
 }
-
-/** Keeps text on one line. */
-export function oneLine(text: string): string {
-  return text.replaceAll(/[\r\n]+/g, ' ');
-}

@@ -7,8 +7,8 @@
  * that makes a command of it: `\::add-mask::`, `##\[error]`.
  */
 
-/** Whether this process prints into the log of a job that obeys commands. */
-export function obeysCommands(env: NodeJS.ProcessEnv = process.env): boolean {
+/** Whether a process with this environment prints into the log of a job that obeys commands. */
+export function obeysCommands(env: NodeJS.ProcessEnv): boolean {
   return env['GITHUB_ACTIONS'] === 'true' || /^true$/i.test(env['TF_BUILD'] ?? '');
 }
 

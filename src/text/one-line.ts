@@ -1,3 +1,23 @@
+/** Texts that have to fit into a line: of anybody, of a command, of a path, and of somebody who may want to deceive. */
+import { joinLines } from '../loop/excerpt.ts';
+import { hideKeys } from '../loop/secrets.ts';
+
+/** Keeps text on one line. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\r\n]+/g, ' ');
+}
+
+/** A command on one line, cut where it is too long for one. */
+export function brief(command: string): string {
+  const line = joinLines(hideKeys(command), ' ⏎ ').replaceAll(/\s+/g, ' ');
+  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+}
+
+/** A path as people write it: with `~` for the home folder. */
+export function homely(path: string, home: string = ''): string {
+  return home !== '' && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+}
+
 /**
  * An untrusted text on one line, with nothing in it that a terminal hides, moves or reorders: control characters, line
  * breaks, bidirectional overrides, invisible characters and blanks that only look like a space are written as escapes.
