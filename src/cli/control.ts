@@ -3,9 +3,9 @@ import type { WordingPolicy } from '../loop/policy.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import type { LoopRef, Sent, StoppedOne, Unneeded } from '../loops/loops.ts';
 import { brief } from '../text/one-line.ts';
+import { textsOf } from '../text/wording.ts';
 import { drive } from './drive.ts';
 import { print, warn } from './print.ts';
-import { textsOf } from './wording.ts';
 import { workspaceOf } from './workspace.ts';
 
 interface Where {

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { LineOptions } from './agent-lines.ts';
+import type { LineOptions } from '../text/agent-lines.ts';
 import type { ViewOptions } from './options.ts';
 import { parseWhole } from '../config/values.ts';
 import { stamp } from '../text/times.ts';

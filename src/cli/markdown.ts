@@ -1,6 +1,7 @@
 import { costText } from '../loop/report.ts';
-import { evidenceRows, limitChangeText } from './evidence-lines.ts';
-import { planRows } from './plan-lines.ts';
+import { evidenceRows } from '../text/evidence.ts';
+import { limitChangeText } from '../text/limits.ts';
+import { planRows } from '../text/plan.ts';
 import type { LoopIteration, LoopResult } from '../views/loop-result.ts';
 
 /** The result of a loop as Markdown; with `folds`, the output of failed checks is folded in HTML. */

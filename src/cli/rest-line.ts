@@ -2,7 +2,7 @@ import type { WordingPolicy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { LoopView } from '../loops/loops.ts';
 import { oneLine } from '../text/one-line.ts';
-import { filled } from './wording.ts';
+import { filled } from '../text/wording.ts';
 
 /** What `ralph wait` says about a loop that is not running any more, and how it exits: as the loop does. */
 export interface RestLine {

@@ -33,7 +33,7 @@ import {
 import { localLoops } from '../loops/local-loops.ts';
 import { tellSent } from './control.ts';
 import { limitSettings, viewOf, viewSettings, type LimitOptions, type ViewOptions } from './options.ts';
-import { textsOf } from './wording.ts';
+import { textsOf } from '../text/wording.ts';
 import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
 import { print } from './print.ts';

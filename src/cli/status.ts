@@ -1,4 +1,4 @@
-import { planRows } from './plan-lines.ts';
+import { planRows } from '../text/plan.ts';
 import { assumptions } from '../loop/charge.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
@@ -15,8 +15,9 @@ import { childrenNow, type ChildNow } from '../views/children-now.ts';
 import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
 import { localTime } from '../text/times.ts';
 import { ofLimit, durationText } from '../loop/counted.ts';
-import { commitsText } from './branch-text.ts';
-import { evidenceRows, limitChangeText } from './evidence-lines.ts';
+import { commitsText } from '../text/commits.ts';
+import { evidenceRows } from '../text/evidence.ts';
+import { limitChangeText } from '../text/limits.ts';
 import { UserError } from '../user-error.ts';
 import { findLoop } from '../loops/find.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';

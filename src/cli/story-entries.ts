@@ -11,12 +11,11 @@ import { endRecord } from '../store/end-record.ts';
 import { hideLikelyKeys } from '../loop/secrets.ts';
 import { isInSession, type Spec } from '../store/spec.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
-import { limitChangeText } from './evidence-lines.ts';
-import { limitWords } from './limit-words.ts';
+import { limitChangeText, givenLimits, limitWords } from '../text/limits.ts';
 import { brief, oneLine } from '../text/one-line.ts';
-import { givenLimits, linesFor, STOPPING } from './lines.ts';
+import { linesFor, STOPPING } from '../text/lines.ts';
 import type { StoryTotals } from './story-totals.ts';
-import { WAITS } from './wait-text.ts';
+import { WAITS } from '../text/waits.ts';
 
 /** One thing that happened. These are the fields of `ralph story --json`. */
 export interface StoryEntry {

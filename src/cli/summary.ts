@@ -5,10 +5,11 @@ import { counted, duration } from '../loop/counted.ts';
 import { isLoopId } from '../loop/child-report.ts';
 import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
-import { evidenceRows, limitChangeText } from './evidence-lines.ts';
-import { commitsText } from './branch-text.ts';
+import { evidenceRows } from '../text/evidence.ts';
+import { limitChangeText } from '../text/limits.ts';
+import { commitRows } from '../text/commits.ts';
 import { brief, homely } from '../text/one-line.ts';
-import { planRows } from './plan-lines.ts';
+import { planRows } from '../text/plan.ts';
 
 /** A label and its text. */
 type Row = readonly [string, string];
@@ -100,19 +101,6 @@ function claims(count: number, ofProtected: number): string {
 
 const UNCLAIMED =
   'every check passed, but the agent did not claim in the required form that it is done; with --until checks it does not have to';
-
-function commitRows(end: EndRecord): readonly Row[] {
-  return [
-    ...(end.commits === 0 ? [] : [['commits', commitsText(end)] as const]),
-    ...(end.commitError === null ? [] : [commitErrorRow(end.commitError)]),
-  ];
-}
-
-/** Tells a commit that failed from a task after it, such as a push. */
-function commitErrorRow(error: string): Row {
-  const isCommitted = /^SCM task "(?!commit")|^[0-9a-f]{7} /.test(error);
-  return [isCommitted ? 'SCM error' : 'uncommitted', error];
-}
 
 function childRows({ children, childrenStarted }: EndRecord): readonly Row[] {
   if (childrenStarted === 0) return [];

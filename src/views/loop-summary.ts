@@ -1,14 +1,8 @@
-import { decide } from '../loop/decide.ts';
-import { awaitedChildren, loopName } from '../loop/child-report.ts';
-import { counted, shortList } from '../loop/counted.ts';
-import type { Effect } from '../loop/effect.ts';
 import type { FamilyCount } from '../loop/event.ts';
 import type { Outcome } from '../loop/outcome.ts';
 import { NOTHING_KNOWN, spends, type IterationSpend } from '../loop/report.ts';
-import { cut } from '../loop/excerpt.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import { openRun } from '../loop/run.ts';
-import type { LoopState } from '../loop/state.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { familyNow } from '../store/family.ts';
@@ -19,9 +13,8 @@ import { parentOf } from '../store/enclosing-runs.ts';
 import { isInSession } from '../store/spec.ts';
 import { whySetAside } from '../store/trouble.ts';
 import { windowName } from '../store/tmux-place.ts';
-import { clockTime } from '../text/times.ts';
 import { reasonOf } from '../user-error.ts';
-import { longerWaitText } from './longer-wait.ts';
+import { waitingFor } from '../text/waits.ts';
 import { verificationOf, type Verification } from './verification.ts';
 
 /** The state of a loop, for `ralph ls` and `ralph status`. */
@@ -120,8 +113,6 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     if (trouble !== null) return { ...ended, reason: trouble, next: remedy ?? null };
     return status === 'running' ? { ...ended, reason: 'still running', next: null } : ended;
   }
-  const isWaiting = owner !== null || status === 'in-session';
-  const wait = isWaiting ? decide(state).find((effect) => effect.type === 'wait') : undefined;
   const isActive = status === 'running' || (owner !== null && openRun(state) !== null);
   const isAlone = status === 'crashed' || status === 'left';
   const agent = isAlone ? orphanOf(loop) : null;
@@ -145,7 +136,11 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
       (trouble === null ? null : withoutFolder(trouble, loop)) ??
       alone ??
       (state.outcome === null ? null : record.reason),
-    waiting: pendingOf(state) ?? (wait?.type === 'wait' ? waitText(state, wait) : childrenText(loop)),
+    waiting: waitingFor(
+      state,
+      owner !== null ? 'process' : status === 'in-session' ? 'session' : null,
+      Date.now(),
+    ),
     ...(state.questions.length === 0 ? {} : { questions: state.questions }),
     ...(warning === undefined ? {} : { warning }),
     next: record.next,
@@ -165,46 +160,4 @@ function withoutFolder(trouble: string, { folder, remedy = '' }: LoopReading): s
 
 function withoutUnknown(spend: IterationSpend): LoopSummary['spends'][number] {
   return { ...spend, usd: spend.source === null ? null : spend.usd };
-}
-
-/** What the loop waits for, until when, and why. */
-function waitText(state: LoopState, { until, why }: Extract<Effect, { type: 'wait' }>): string {
-  const { turn, questions } = state;
-  const ending = turn.run?.ended?.ending;
-  const error = ending !== undefined && 'error' in ending ? ending.error : null;
-  const because: Readonly<Record<typeof why, string | null>> = {
-    'usage-limit': turn.sharedLimit?.message ?? turn.run?.output.limit?.message ?? null,
-    outage: error?.message ?? null,
-    backoff: error?.message ?? null,
-    delay: null,
-    answer: questions[0]?.text ?? null,
-  };
-  const words = {
-    'usage-limit': 'usage limit',
-    outage: 'provider outage',
-    backoff: 'backoff',
-    delay: 'delay',
-    answer: 'answer',
-  };
-  const end = until === null ? '' : ` until ${clockTime(until, Date.now())}`;
-  // An agent or a provider wrote it; the status of a loop is on one line.
-  const reason = cut((because[why] ?? '').trim().replaceAll(/\s+/g, ' '), MAX_REASON);
-  const longer = why === 'usage-limit' ? longerWaitText(state) : null;
-  const about = [reason, longer].filter((part) => part !== null && part !== '').join('; ');
-  return `${words[why]}${end}${about === '' ? '' : ` (${about})`}`;
-}
-
-const MAX_REASON = 200;
-
-function childrenText({ state, owner }: LoopReading): string | null {
-  const children = owner === null ? null : awaitedChildren(state);
-  if (children === null) return null;
-  return `${counted(children.length, 'child loop')} (${shortList(children.map(loopName), 8)})`;
-}
-
-/** A stop or pause that has not taken effect yet. */
-function pendingOf(state: LoopState): string | null {
-  if (state.outcome !== null) return null;
-  if (state.control.stop !== null) return 'running step, then the loop stops';
-  return state.control.paused && openRun(state) !== null ? 'running iteration, then the loop pauses' : null;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentEvent } from '../agents/agent.ts';
-import { AgentLines, tokenCount, wholeDuration, type LineOptions } from './agent-lines.ts';
+import { AgentLines, ProviderLines, tokenCount, wholeDuration, type LineOptions } from './agent-lines.ts';
 
 const options: LineOptions = {
   emoji: true,
@@ -218,4 +218,41 @@ describe("the agent's words", () => {
     expect(linesOf([{ type: 'thought', text: 'hm\nso' }], { verbose: true })).toEqual(['hm', 'so']);
     expect(linesOf([{ type: 'thought', text: 'hm' }])).toEqual([]);
   });
+});
+
+type Kind = Extract<AgentEvent, { type: 'retry' }>['error']['kind'];
+const retried = (attempt: number, kind: Kind, message: string): AgentEvent => ({
+  type: 'retry',
+  attempt,
+  most: 10,
+  waitMs: 2000,
+  error: { kind, message },
+});
+
+it('prints the reason of a retry once per run', () => {
+  const provider = new ProviderLines();
+  const lines = (...events: readonly AgentEvent[]): readonly string[] =>
+    events.flatMap((event) => provider.lines(event));
+  expect(
+    lines(
+      retried(1, 'transient', '529 overloaded'),
+      retried(2, 'transient', '529 overloaded'),
+      retried(3, 'transient', 'connection reset'),
+    ),
+  ).toEqual([
+    'provider unavailable (529 overloaded): retry 1 of 10 in 2s',
+    'provider unavailable (same error): retry 2 of 10 in 2s',
+    'provider unavailable (connection reset): retry 3 of 10 in 2s',
+  ]);
+  provider.begin();
+  expect(lines(retried(1, 'transient', 'connection reset'))[0]).toContain('(connection reset)');
+});
+
+it('tells a rejection by the provider from an outage', () => {
+  expect(new ProviderLines().lines(retried(1, 'authentication', '401 no such key'))).toEqual([
+    'rejected by the provider (401 no such key): retry 1 of 10 in 2s',
+  ]);
+  expect(new ProviderLines().lines(retried(1, 'blocked', '403 Access Denied'))).toEqual([
+    'provider unavailable (403 Access Denied): retry 1 of 10 in 2s',
+  ]);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { limitWords } from './limit-words.ts';
+import { limitWords } from './limits.ts';
 
 it('names the limits that were changed, and no others', () => {
   expect(limitWords({ iterations: 7, timeMs: 3_600_000 })).toBe(

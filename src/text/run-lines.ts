@@ -1,6 +1,5 @@
-import { clockTime } from '../text/times.ts';
-import { duration } from '../loop/counted.ts';
-import { counted, exactDuration, ofLimit } from '../loop/counted.ts';
+import { clockTime } from './times.ts';
+import { duration, counted, exactDuration, ofLimit } from '../loop/counted.ts';
 import { decide } from '../loop/decide.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
@@ -11,7 +10,7 @@ import { describeNearMiss, missedClaim } from '../loop/near-miss.ts';
 import type { LoopReport } from '../loop/report.ts';
 import { isLastTry, mayStillClaim } from '../loop/retry.ts';
 import type { LoopState, Run } from '../loop/state.ts';
-import { longerWaitText } from '../views/longer-wait.ts';
+import { longerWaitText } from './waits.ts';
 import { filled } from './wording.ts';
 
 /** The lines about the end of an iteration's run. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { placeText } from './branch-text.ts';
+import { placeText } from './commits.ts';
 
 it.each([
   [[], 'main', ''],

@@ -2,10 +2,8 @@
 import type { LoopEvent } from '../loop/event.ts';
 import { changedSentences, failuresOf } from '../loop/evidence-text.ts';
 import { withMore } from '../loop/counted.ts';
-import type { LimitChange } from '../loop/limit-changes.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { EndRecord } from '../store/end-record.ts';
-import { limitWords } from './limit-words.ts';
 
 /** Says what an examination found, unless the one before it found the same. */
 export function examinedLines(
@@ -58,16 +56,4 @@ export function evidenceRows({
       ? []
       : [['restored', `changed since the start and put back: ${withMore(restored, moreRestored)}`] as const]),
   ];
-}
-
-/** A changed limit: `at most 20 iterations instead of 10 (ralph set, in iteration 3)`. */
-export function limitChangeText({ limit, from, to, by, iteration }: LimitChange): string {
-  const words = (value: number | null): string =>
-    limitWords(
-      limit === 'unchanged'
-        ? { unchanged: value === null ? null : { nudge: null, end: value } }
-        : { [limit]: value },
-    );
-  const when = iteration === 0 ? 'before the first iteration' : `in iteration ${iteration}`;
-  return `${words(to)}, before: ${words(from)} (${by}, ${when})`;
 }

@@ -1,26 +1,24 @@
 /** What a person reads about a loop, line by line, as it happens. One catalogue for all presets. */
-import { clockTime } from '../text/times.ts';
+import { clockTime } from './times.ts';
 import { openClaim } from '../loop/claim.ts';
 import { counted, ofLimit } from '../loop/counted.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { resetsTooLate } from '../loop/limits.ts';
 import { explain } from '../loop/outcome.ts';
-import type { Policy } from '../loop/policy.ts';
 import type { LoopReport } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { howItFailed } from '../loop/exit-code.ts';
 import { nearedText } from '../loop/limit-use.ts';
-import { longerWaitText } from '../views/longer-wait.ts';
-import { brief } from '../text/one-line.ts';
-import { placeText } from './branch-text.ts';
-import { childLine, childrenTimeoutLine, childrenWaitLines } from './child-lines.ts';
-import { examinedLines, limitChangeText, protectedRejection, restoredLines } from './evidence-lines.ts';
-import { limitWords } from './limit-words.ts';
-import { planLines, planPart } from './plan-lines.ts';
+import { brief } from './one-line.ts';
+import { commitLines } from './commits.ts';
+import { childLine, childrenTimeoutLine, childrenWaitLines } from './children.ts';
+import { examinedLines, protectedRejection, restoredLines } from './evidence.ts';
+import { limitChangeText, givenLimits, limitWords } from './limits.ts';
+import { planLines, planPart } from './plan.ts';
 import { nearMissLines, retryLines, runLines } from './run-lines.ts';
-import { waitText } from './wait-text.ts';
+import { waitText, longerWaitText } from './waits.ts';
 import { textsOf } from './wording.ts';
 
 /** The lines that an event is worth; `state` and `report` are those after the event. */
@@ -224,20 +222,6 @@ function inSeconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)}s`;
 }
 
-function commitLines(
-  { commit, done, error, subject, files, branch }: Extract<LoopEvent, { type: 'commit.made' }>,
-  { startBranch }: LoopReport,
-): readonly string[] {
-  const about = subject === undefined ? '' : `: ${brief(subject)}`;
-  const size = files === undefined ? '' : ` (${counted(files, 'file')})`;
-  const place = branch === undefined ? '' : placeText([branch], startBranch);
-  const what = commit === null ? [] : [`committed ${commit.slice(0, 7)}${about}${size}${place}`];
-  const others = commit === null ? done : done.filter((task) => task.trim() !== 'commit');
-  if (others.length > 0) what.push(`SCM tasks done: ${others.join(', ')}`);
-  if (error !== null) return [...what, `SCM error: ${error}`];
-  return done.length === 0 ? ['nothing to commit'] : what;
-}
-
 function controlLines(
   { control }: Extract<LoopEvent, { type: 'control.received' }>,
   state: LoopState,
@@ -325,15 +309,4 @@ function endLines(
     case 'stopped':
       return [];
   }
-}
-
-/** The limits of a policy that are set; the number of iterations is always one of them. */
-export function givenLimits({ limits }: Policy): Parameters<typeof limitWords>[0] {
-  const { iterations, timeMs, costUsd, tokens } = limits;
-  return {
-    iterations,
-    ...(timeMs === null ? {} : { timeMs }),
-    ...(costUsd === null ? {} : { costUsd }),
-    ...(tokens === null ? {} : { tokens }),
-  };
 }

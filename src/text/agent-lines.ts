@@ -6,9 +6,10 @@ import { cut } from '../loop/excerpt.ts';
 import { addTokens } from '../loop/limits.ts';
 import type { Tokens } from '../loop/event.ts';
 import type { AgentEvent } from '../agents/agent.ts';
-import { counted } from '../loop/counted.ts';
-import { stamp } from '../text/times.ts';
-import { oneLine } from '../text/one-line.ts';
+import { counted, duration } from '../loop/counted.ts';
+import type { Mask } from '../store/mask.ts';
+import { stamp } from './times.ts';
+import { oneLine } from './one-line.ts';
 
 export interface LineOptions {
   readonly emoji: boolean;
@@ -36,7 +37,7 @@ export class AgentLines {
   #tokens: Tokens | null = null;
   #costUsd: number | null = null;
 
-  constructor(options: LineOptions, now: () => number = Date.now) {
+  constructor(options: LineOptions, now: () => number) {
     this.#options = options;
     this.#now = now;
     this.#startedAt = now();
@@ -232,6 +233,56 @@ export class AgentLines {
 
 /** Tools whose names are kept until they end; the limit keeps memory bounded if some never do. */
 const MAX_OPEN_TOOLS = 100;
+
+/** Lines about retries, limits and denials that the agent reports: they concern the loop, not the agent's work. */
+export class ProviderLines {
+  /** The reason of the last retry. */
+  #lastReason: string | null = null;
+
+  /** A new run. */
+  begin(): void {
+    this.#lastReason = null;
+  }
+
+  lines(event: AgentEvent): readonly string[] {
+    switch (event.type) {
+      case 'retry':
+        return [this.#retry(event)];
+      case 'limit':
+        return [`the provider says: ${event.message}`];
+      case 'denied':
+        return [`permission to use ${event.tool} denied: ${event.message.split('\n', 1)[0] ?? ''}`];
+      case 'text':
+      case 'thought':
+      case 'tool.start':
+      case 'tool.end':
+      case 'todo':
+      case 'progress':
+      case 'result':
+      case 'unknown':
+        return [];
+    }
+  }
+
+  /** Prints a reason once, not again with every retry. */
+  #retry({ attempt, most, waitMs, error }: Extract<AgentEvent, { type: 'retry' }>): string {
+    const isRepeated = this.#lastReason === error.message;
+    this.#lastReason = error.message;
+    const isReached = error.kind !== 'transient' && error.kind !== 'blocked';
+    const what = isReached ? 'rejected by the provider' : 'provider unavailable';
+    const of = most === null ? '' : ` of ${most}`;
+    const wait = waitMs === null ? '' : ` in ${duration(waitMs, ' ')}`;
+    return `${what} (${isRepeated ? 'same error' : error.message}): retry ${attempt}${of}${wait}`;
+  }
+}
+
+/** An event of an agent without secrets, before its lines are cut. Its words are masked where they are printed, piece by piece. */
+export function maskedEvent<T extends AgentEvent>(event: T, mask: Mask): T {
+  if (event.type === 'text') return event;
+  // The adapters cut the input of a tool.
+  const masked = mask.value(event);
+  return event.type === 'tool.start' ? { ...masked, input: mask.cutText(event.input) } : masked;
+}
 
 /** 999, 1K, 1.2M; halves round to even, as document 001 prescribes. */
 export function tokenCount(count: number): string {
