@@ -6,14 +6,14 @@ import { startersEnvironment } from '../store/run-environment.ts';
 import { workOf } from '../views/worktrees.ts';
 import { UserError } from '../user-error.ts';
 import { sandboxFront } from './sandbox-front.ts';
-import { sandboxLine } from './status.ts';
+import { sandboxLine } from '../text/status.ts';
 import { Console, detailLine } from './console.ts';
 import { littleMemory } from './little-memory.ts';
 import type { ViewOptions } from './options.ts';
 import { printJson } from './print.ts';
 import { paint } from './screen.ts';
-import { isError, summary } from './summary.ts';
 import { keepAwakeForChildren } from '../daemon/wake-daemon.ts';
+import { isError, summary } from '../text/summary.ts';
 
 /** Drives a loop in the foreground and shows it; returns the exit code. Calls `ended` when it ends or pauses. */
 export async function drive(
@@ -99,7 +99,8 @@ export async function finish(
   const colour = end.exitCode === 0 ? 'green' : 'red';
   view.say(`${paint('bold', `ralph: ${end.name}`)} ${paint(colour, end.status)}`);
   if (isError(end)) view.say(`ralph: error: ${end.reason}`);
-  for (const line of summary(end, work, options.isTemporary)) view.say(line);
+  const { isTemporary } = options;
+  for (const line of summary(end, { work, home: process.env['HOME'], isTemporary })) view.say(line);
   return isPrinted ? end.exitCode : 3;
 }
 

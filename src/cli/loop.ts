@@ -6,7 +6,7 @@ import { UserError } from '../user-error.ts';
 import { begin, type Work } from './begin.ts';
 import { flagSettings, type RunOptions } from './options.ts';
 import { warn } from './print.ts';
-import { iterationLines } from './report.ts';
+import { iterationLines } from '../text/report.ts';
 
 export interface LoopOptions extends RunOptions {
   readonly spec?: string;

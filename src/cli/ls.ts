@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { desksIn } from '../store/desk-names.ts';
 import { readAllLoops, readLoops, type LoopReading } from '../store/read-loop.ts';
+import { parentOf } from '../store/enclosing-runs.ts';
 import { masks } from '../store/mask.ts';
 import { shortList } from '../loop/counted.ts';
 import type { LoopKey } from '../store/store.ts';
@@ -8,12 +9,10 @@ import { describeStranger, moveCommand, strangersIn } from '../store/strangers.t
 import { WORKER_STATUSES, workerRecord, workerStatus } from '../views/worker-record.ts';
 import { UserError } from '../user-error.ts';
 import { SHOWN_STATUSES, summaryOf } from '../views/loop-summary.ts';
-import { rowOf, type LoopRow } from '../views/loop-row.ts';
-import { inTree, type ListedLoop } from '../views/loop-tree.ts';
 import { oneOf } from './options.ts';
 import { listedWorkspace } from './workspace.ts';
 import { print, printColumns, printJson, warn } from './print.ts';
-import { workerTable } from './worker-table.ts';
+import { inTree, loopTable, rowOf, workerTable, type ListedLoop } from '../text/list.ts';
 
 /** `ralph ls`: lists the loops of this workspace, or of all workspaces. */
 export async function ls(options: LsOptions): Promise<number> {
@@ -31,7 +30,7 @@ export async function ls(options: LsOptions): Promise<number> {
       (status === 'all' || workerStatus(loop) === status || summaryOf(loop).status === status) &&
       (tag === undefined || loop.spec.tags?.includes(tag) === true),
   );
-  const rows = tree ? inTree(chosen) : flat(chosen);
+  const rows = tree ? inTree(chosen, parentOf) : flat(chosen);
   const loops = rows.map(({ loop }) => loop);
   if (json) printJson(masked(loops, summaryOf), 2);
   else if (format === 'json') printJson(masked(loops, workerRecord), 2);
@@ -89,38 +88,12 @@ function flat(loops: readonly LoopReading[]): readonly ListedLoop[] {
   return loops.map((loop) => ({ loop, level: 0 }));
 }
 
-/** Prints one line per loop. */
+/** Prints one line per loop, without secrets. */
 function printTable(loops: readonly ListedLoop[], withWorkspace: boolean): void {
   const mask = masks();
-  const rows = loops.map(({ loop, level }) => rowOf(loop, mask(loop.spec), level));
-  const withCost = rows.some(({ cost }) => cost !== null);
-  const withPlan = rows.some(({ plan }) => plan !== null);
-  const withTags = rows.some(({ tags }) => tags !== null);
-  const lineOf = (row: LoopRow): readonly string[] => [
-    row.name,
-    row.status,
-    row.iterations,
-    ...(withCost ? [row.cost ?? '-'] : []),
-    ...(withPlan ? [row.plan ?? '-'] : []),
-    row.owner,
-    ...(withTags ? [row.tags ?? ''] : []),
-    ...(withWorkspace ? [row.workspace] : []),
-    row.reason,
-  ];
-  printColumns([HEAD, ...rows].map(lineOf), true);
+  const rows = loops.map(({ loop, level }) => mask(loop.spec).value(rowOf(loop, summaryOf(loop), level)));
+  printColumns(loopTable(rows, withWorkspace), true);
 }
-
-const HEAD: LoopRow = {
-  name: 'NAME',
-  status: 'STATUS',
-  iterations: 'ITERATION',
-  cost: 'COST',
-  plan: 'PLAN',
-  owner: 'OWNER',
-  tags: 'TAG',
-  workspace: 'WORKSPACE',
-  reason: 'REASON',
-};
 
 /** Mentions loops whose workspace does not exist any more. */
 function mentionGone(loops: readonly LoopKey[]): void {

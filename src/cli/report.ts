@@ -1,9 +1,8 @@
 /** The machine-readable result of a loop: JSON, Markdown, or the job summary of a GitHub workflow. */
 import { appendFileSync, writeFileSync } from 'node:fs';
-import { costText } from '../loop/report.ts';
 import type { LoopResult } from '../views/loop-result.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { markdown } from './markdown.ts';
+import { markdown } from '../text/report.ts';
 import { oneOf, type ViewOptions } from './options.ts';
 import { jsonOf, print, warn } from './print.ts';
 import { sanitize } from '../text/terminal.ts';
@@ -77,12 +76,4 @@ export class Report {
 /** Hides the agent's output if the report goes to stdout. */
 export function viewBeside<T extends ViewOptions>(report: Report | null, view: T): T {
   return report?.isPrinted === true ? { ...view, streamAgentOutput: false } : view;
-}
-
-/** One line per iteration, as document 002 prescribes. */
-export function iterationLines({ iterations }: LoopResult): readonly string[] {
-  return iterations.map((one) => {
-    const verdict = `[${one.allChecksPassed ? 'PASS' : 'FAIL'}]${one.completionTagFound ? ' [TAG]' : ''}`;
-    return `  Iter ${one.iteration}: ${verdict} steps=${one.stepsTaken} cost=${costText(one.cost, one.costIsKnown)}`;
-  });
 }

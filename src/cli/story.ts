@@ -2,6 +2,8 @@ import { parseDuration, parseWhole } from '../config/values.ts';
 import { clockTime, localTime } from '../text/times.ts';
 import { workspaceWith } from '../store/find-workspace.ts';
 import { changedSinceStart } from '../scm/changed-since-start.ts';
+import { endRecord } from '../store/end-record.ts';
+import { familyNow } from '../store/family.ts';
 import { maskOf, type Mask } from '../store/mask.ts';
 import type { Spec } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
@@ -10,10 +12,9 @@ import { replay } from '../views/replay.ts';
 import { wrap } from '../text/columns.ts';
 import { painter } from './line-options.ts';
 import { checkName, refuseUnreadable } from '../loops/find.ts';
+import { type StoryEntry, entriesFor, entryForNow, entryForTotals } from '../text/story.ts';
 import { print, printJson, terminalWidth, warn } from './print.ts';
-import { entriesFor, entryForNow, type StoryEntry } from './story-entries.ts';
 import { workspaceOf } from './workspace.ts';
-import { entryForTotals } from './story-totals.ts';
 
 interface StoryOptions {
   readonly json?: boolean;
@@ -37,7 +38,7 @@ export async function story(name: string, options: StoryOptions): Promise<number
     return tell({ ...entry, text: mask.text(entry.text) });
   };
   const loop = replay(workspaceWith(workspaceOf(options), name), name, (event, before, after, spec) => {
-    for (const entry of entriesFor(event, before, after, { spec, isVerbose }))
+    for (const entry of entriesFor(event, before, after, { spec, isVerbose, endRecord }))
       if (hasReader && isWanted(entry, filter)) {
         isEmpty = false;
         hasReader = show(entry, spec);
@@ -53,7 +54,10 @@ export async function story(name: string, options: StoryOptions): Promise<number
     warn(`ralph: nothing happened in loop ${name} since ${clockTime(filter.from, Date.now())}\n`);
   // A part of the story would look like the reason for the sums of all of it.
   if (options.since === undefined && options.iteration === undefined)
-    show(entryForTotals(loop, await changedSinceStart(loop), Date.now()), loop.spec);
+    show(
+      entryForTotals(loop, familyNow(loop.spec, loop.state).below, await changedSinceStart(loop), Date.now()),
+      loop.spec,
+    );
   return 0;
 }
 

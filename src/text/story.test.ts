@@ -3,8 +3,9 @@ import type { Happening, LoopEvent } from '../loop/event.ts';
 import { presets } from '../loop/presets.ts';
 import { learn, NOTHING_KNOWN } from '../loop/report.ts';
 import { NO_OUTPUT } from '../loop/run.ts';
+import { endRecord } from '../store/end-record.ts';
 import type { Spec } from '../store/spec.ts';
-import { entriesFor, type StoryEntry } from './story-entries.ts';
+import { entriesFor, type StoryEntry } from './story.ts';
 
 const START = new Date(2024, 0, 15, 22, 0, 0).getTime();
 const HOUR = 3600;
@@ -41,7 +42,7 @@ function storyOf(events: readonly (Happening | number)[], isVerbose = false): re
     const event: LoopEvent = { ...happening, at };
     const before = known;
     known = learn(before, event);
-    return entriesFor(event, before, known, { spec, isVerbose });
+    return entriesFor(event, before, known, { spec, isVerbose, endRecord });
   });
 }
 

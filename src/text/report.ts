@@ -1,7 +1,7 @@
 import { costText } from '../loop/report.ts';
-import { evidenceRows } from '../text/evidence.ts';
-import { limitChangeText } from '../text/limits.ts';
-import { planRows } from '../text/plan.ts';
+import { evidenceRows } from './evidence.ts';
+import { limitChangeText } from './limits.ts';
+import { planRows } from './plan.ts';
 import type { LoopIteration, LoopResult } from '../views/loop-result.ts';
 
 /** The result of a loop as Markdown; with `folds`, the output of failed checks is folded in HTML. */
@@ -21,6 +21,14 @@ export function markdown(result: LoopResult, folds: boolean): string {
     '',
     ...failed.flatMap((check) => (folds ? foldedCheck(check) : failedCheck(check))),
   ].join('\n');
+}
+
+/** One line per iteration, as document 002 prescribes. */
+export function iterationLines({ iterations }: LoopResult): readonly string[] {
+  return iterations.map((one) => {
+    const verdict = `[${one.allChecksPassed ? 'PASS' : 'FAIL'}]${one.completionTagFound ? ' [TAG]' : ''}`;
+    return `  Iter ${one.iteration}: ${verdict} steps=${one.stepsTaken} cost=${costText(one.cost, one.costIsKnown)}`;
+  });
 }
 
 /** What a reader of the result should know before believing it. */

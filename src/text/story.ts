@@ -1,21 +1,22 @@
 /** What Ralph did, told from the journal: one entry per thing that happened, in the words of the live lines. */
-import { isWholeCost } from '../loop/charge.ts';
+import { isWholeCost, assumptions } from '../loop/charge.ts';
 import { decide } from '../loop/decide.ts';
-import { ofLimit, duration } from '../loop/counted.ts';
-import type { LoopEvent } from '../loop/event.ts';
+import { ofLimit, duration, counted } from '../loop/counted.ts';
+import type { LoopEvent, FamilyCount, Tokens } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
 import { limitChanges } from '../loop/limit-changes.ts';
 import type { StopCause } from '../loop/outcome.ts';
-import { costText, type Knowledge } from '../loop/report.ts';
-import { endRecord } from '../store/end-record.ts';
+import { costText, spendOf, type Knowledge, type LoopReport } from '../loop/report.ts';
+import { costOf, knownTokens, tokensOf } from '../loop/spend-text.ts';
+import type { LoopState } from '../loop/state.ts';
+import type { EndRecord } from '../store/end-record.ts';
 import { hideLikelyKeys } from '../loop/secrets.ts';
-import { isInSession, type Spec } from '../store/spec.ts';
+import type { Spec } from '../store/spec.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
-import { limitChangeText, givenLimits, limitWords } from '../text/limits.ts';
-import { brief, oneLine } from '../text/one-line.ts';
-import { linesFor, STOPPING } from '../text/lines.ts';
-import type { StoryTotals } from './story-totals.ts';
-import { WAITS } from '../text/waits.ts';
+import { limitChangeText, givenLimits, limitWords } from './limits.ts';
+import { brief, oneLine } from './one-line.ts';
+import { linesFor, STOPPING } from './lines.ts';
+import { WAITS } from './waits.ts';
 
 /** One thing that happened. These are the fields of `ralph story --json`. */
 export interface StoryEntry {
@@ -38,16 +39,45 @@ export interface StoryEntry {
   readonly totals?: StoryTotals;
 }
 
+/** The sums of a loop for programs; the text of the entry says the same. */
+export interface StoryTotals {
+  /** Null if it is unknown. */
+  readonly costUsd: number | null;
+  readonly costSource: 'reported' | 'estimated' | null;
+  readonly runsOfUnknownCost: number;
+  /** Null if they are unknown. */
+  readonly tokens: Tokens | null;
+  readonly runsOfUnknownTokens: number;
+  /** Runs whose output tokens are partly estimated. */
+  readonly runsOfEstimatedOutput: number;
+  /** What child loops and theirs have spent, which is in none of the sums above, and how many have. */
+  readonly spentByChildren: FamilyCount['below'];
+  readonly commits: number;
+  /** Files that differ between the start and the last checkpoint; null without checkpoints. */
+  readonly changedFiles: number | null;
+  /** Waits of a second or longer that are over, and how long they took together. */
+  readonly waits: number;
+  readonly waitedMs: number;
+}
+
+/** The loop that a story is about. */
+interface StoryOf {
+  readonly spec: Spec;
+  readonly isVerbose: boolean;
+  /** How it ended. */
+  readonly endRecord: (state: LoopState, report: LoopReport, spec: Spec) => EndRecord;
+}
+
 /** The entries for an event; `before` and `after` is what was known before and after it. */
 export function entriesFor(
   event: LoopEvent,
   before: Knowledge,
   after: Knowledge,
-  { spec, isVerbose }: { readonly spec: Spec; readonly isVerbose: boolean },
+  about: StoryOf,
 ): readonly StoryEntry[] {
-  const told = tell(event, before, after, spec);
+  const told = tell(event, before, after, about);
   const lines = told.lines ?? linesFor(event, after.state, after.report);
-  const details = isVerbose ? detailsOf(event) : [];
+  const details = about.isVerbose ? detailsOf(event) : [];
   const { iteration } = before.state.iteration > 0 ? before.state : after.state;
   const number = event.type === 'iteration.started' ? event.iteration : iteration;
   const entry = (text: string): StoryEntry => ({
@@ -73,6 +103,51 @@ export function entryForNow(summary: LoopSummary, at: number): StoryEntry | null
   };
 }
 
+/**
+ * The last entry of a story: what the loop has used and made in all, including a run that goes on. `below` is what its
+ * children have spent until now.
+ */
+export function entryForTotals(
+  loop: Knowledge,
+  below: FamilyCount['below'],
+  changedFiles: number | null,
+  at: number,
+): StoryEntry {
+  const { total } = spendOf(loop);
+  const charged = assumptions(loop.state);
+  const { iteration } = loop.state;
+  const { commits, waits } = loop.report;
+  const tokens = knownTokens(total);
+  const parts = [
+    `cost ${costOf(total, charged.usd, below)}`,
+    tokens === null && below.tokens === 0
+      ? 'tokens unknown'
+      : `tokens: ${tokensOf(total, charged.tokens, below) ?? '0'}`,
+    counted(commits, 'commit'),
+    ...(changedFiles === null ? [] : [counted(changedFiles, 'changed file')]),
+    waits.count === 0 ? 'no waits' : `waited ${duration(waits.ms, ' ')} (${counted(waits.count, 'wait')})`,
+  ];
+  return {
+    at,
+    type: 'totals',
+    iteration: iteration === 0 ? null : iteration,
+    text: `in all: ${parts.join('; ')}`,
+    totals: {
+      costUsd: total.source === null ? null : total.usd,
+      costSource: total.source,
+      runsOfUnknownCost: total.unknownRuns,
+      tokens,
+      runsOfUnknownTokens: total.unknownTokenRuns,
+      runsOfEstimatedOutput: total.estimatedOutputRuns,
+      spentByChildren: below,
+      commits,
+      changedFiles,
+      waits: waits.count,
+      waitedMs: waits.ms,
+    },
+  };
+}
+
 function nowText(summary: LoopSummary): string | null {
   const { status, owner, waiting, reason, warning, iterations, iterationLimit, name } = summary;
   if (status === 'running') {
@@ -93,7 +168,7 @@ interface Told {
   readonly facts?: Pick<StoryEntry, 'durationMs' | 'costUsd' | 'costIsPartial' | 'outputEstimated'>;
 }
 
-function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec): Told {
+function tell(event: LoopEvent, before: Knowledge, after: Knowledge, { spec, endRecord }: StoryOf): Told {
   const sinceLast = event.at - before.state.now;
   switch (event.type) {
     case 'loop.created':
@@ -160,7 +235,8 @@ function tell(event: LoopEvent, before: Knowledge, after: Knowledge, spec: Spec)
 function createdLine({ name, policy }: Extract<LoopEvent, { type: 'loop.created' }>, spec: Spec): string {
   const { agent } = spec;
   const command = agent.kind === 'custom' ? brief(agent.argv.join(' ')) : agent.kind;
-  const where = isInSession(spec) ? `in a session of ${spec.tags?.[0] ?? 'a program'}` : `agent ${command}`;
+  const where =
+    spec.place === 'session' ? `in a session of ${spec.tags?.[0] ?? 'a program'}` : `agent ${command}`;
   const checks = policy.checks.commands.map((check) => brief(check.command));
   return [
     `loop ${name} created: ${where}`,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { columns } from '../text/columns.ts';
-import { workerTable } from './worker-table.ts';
+import { columns } from './columns.ts';
+import { workerTable } from './list.ts';
 
 it('S4.91 lists workers with the columns of document 003 and relative times', () => {
   const worker = { name: 'it', status: 'running', pid: 12, worktree: null, tags: [], startedAt: 0 } as const;

@@ -5,24 +5,26 @@ import { counted, duration } from '../loop/counted.ts';
 import { isLoopId } from '../loop/child-report.ts';
 import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
-import { evidenceRows } from '../text/evidence.ts';
-import { limitChangeText } from '../text/limits.ts';
-import { commitRows } from '../text/commits.ts';
-import { brief, homely } from '../text/one-line.ts';
-import { planRows } from '../text/plan.ts';
+import { evidenceRows } from './evidence.ts';
+import { limitChangeText } from './limits.ts';
+import { commitRows } from './commits.ts';
+import { brief, homely } from './one-line.ts';
+import { planRows } from './plan.ts';
 
 /** A label and its text. */
 type Row = readonly [string, string];
 
-/**
- * The final report of a loop: why it stopped, what is left to do, what it cost, and how to resume it. `work` is the work
- * that exists only in its worktree; null if that is unknown. The report of a temporary loop names nothing to look at later.
- */
-export function summary(
-  end: EndRecord,
-  work: WorktreeSummary['work'] | null,
-  isTemporary: boolean = false,
-): readonly string[] {
+interface Beside {
+  /** The work that exists only in the loop's worktree; null if that is unknown. */
+  readonly work: WorktreeSummary['work'] | null;
+  /** The home folder of the reader. */
+  readonly home: string | undefined;
+  /** The report of a temporary loop names nothing to look at later. */
+  readonly isTemporary?: boolean | undefined;
+}
+
+/** The final report of a loop: why it stopped, what is left to do, what it cost, and how to resume it. */
+export function summary(end: EndRecord, { work, home, isTemporary = false }: Beside): readonly string[] {
   const rows: readonly Row[] = [
     ...(isError(end) ? [] : [['result', end.reason] as const]),
     ...(end.stop_reason === undefined ? [] : [['stop_reason', end.stop_reason] as const]),
@@ -37,16 +39,16 @@ export function summary(
     ...worktreeRows(end, work),
     ['cost', cost(end)],
     ['time', time(end)],
-    ...(isTemporary ? [] : placeRows(end)),
+    ...(isTemporary ? [] : placeRows(end, home)),
   ];
   return rows.map(([label, text]) => `  ${label.padEnd(11)} ${text}`);
 }
 
 /** Where to look for more, and how to continue. */
-function placeRows(end: EndRecord): readonly Row[] {
+function placeRows(end: EndRecord, home: string | undefined): readonly Row[] {
   return [
     ['details', end.folder],
-    ['logs', homely(end.state, process.env['HOME'])],
+    ['logs', homely(end.state, home)],
     ['story', `ralph story ${end.name}`],
     ...(end.next === null ? [] : [['resume', end.next] as const]),
   ];

@@ -1,0 +1,138 @@
+import { assumptions } from '../loop/charge.ts';
+import { ofLimit, durationText } from '../loop/counted.ts';
+import type { FamilyCount } from '../loop/event.ts';
+import { howItFailed } from '../loop/exit-code.ts';
+import { limitUse, usesAbove } from '../loop/limit-use.ts';
+import type { SandboxPolicy } from '../loop/policy.ts';
+import type { OpenQuestion } from '../loop/questions.ts';
+import { spendOf, type Knowledge } from '../loop/report.ts';
+import { costOf, tokensOf } from '../loop/spend-text.ts';
+import type { LoopReading } from '../store/read-loop.ts';
+import type { ChildNow } from '../views/children-now.ts';
+import type { LoopSummary } from '../views/loop-summary.ts';
+import { commitsText } from './commits.ts';
+import { evidenceRows } from './evidence.ts';
+import { limitChangeText } from './limits.ts';
+import { visible, homely } from './one-line.ts';
+import { planRows } from './plan.ts';
+import { localTime } from './times.ts';
+
+/** What `ralph status` says about a loop. */
+export function statusText(
+  loop: LoopReading,
+  summary: LoopSummary,
+  { word, family, children, home }: Beside,
+): string {
+  const { spec, owner, report } = loop;
+  const { reason, waiting, warning, next } = summary;
+  const state = { ...loop.state, family };
+  const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
+  const silence = state.policy.timeouts.inactivityMs;
+  return [
+    `Ralph Loop: ${spec.name}`,
+    `Status: ${word}`,
+    `Iteration: ${ofLimit(summary.iterations, summary.iterationLimit)}`,
+    `Started: ${time(report.startedAt)}`,
+    `Current iteration started: ${time(report.iterations.at(-1)?.startedAt ?? null)}`,
+    `Consecutive failures: ${state.failures.consecutive}`,
+    `Total failures: ${state.failures.total}`,
+    `Inactivity timeout: ${silence === null ? 'none' : timeoutText(silence)}`,
+    ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
+    ...(owner === null ? [] : [`Owner: process ${owner}`]),
+    ...(summary.window === undefined ? [] : [`Window: ${summary.window}`]),
+    ...(spec.tags === undefined ? [] : [`Tags: ${spec.tags.join(', ')}`]),
+    ...report.checks.map(
+      ({ command, result }) =>
+        `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result)}) — ${result.log}`}`,
+    ),
+    ...planRows(summary.record).map(([label, text]) => `${label === 'plan' ? 'Plan' : 'Ticked'}: ${text}`),
+    ...evidenceRows(summary.record).map(
+      ([label, text]) => `${label === 'evidence' ? 'Evidence' : 'Restored'}: ${text}`,
+    ),
+    ...summary.record.limitChanges.map((change) => `Limit changed: ${limitChangeText(change)}`),
+    ...(summary.limits.length === 0 ? [] : [`Used: ${summary.limits.map(limitUse).join(', ')}`]),
+    ...usesAbove(state).map(
+      ({ name, uses }) => `Budget of "${name}": ${uses.map(limitUse).join(', ')} used by its family`,
+    ),
+    ...spendLines({ state, report }),
+    ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
+    ...(report.commits === 0 ? [] : [`Commits: ${commitsText(summary.record)}`]),
+    ...children.map((child) => `Child: ${childText(child)}`),
+    ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
+    ...state.questions.map((question) => `Question: ${questionText(question, spec.name)}`),
+    ...(state.policy.sandbox === null ? [] : [capitalized(sandboxLine(state.policy.sandbox))]),
+    ...(reason === null ? [] : [`Reason: ${reason}`]),
+    ...(warning === undefined ? [] : [`Warning: ${warning}`]),
+    ...(next === null ? [] : [`Next: ${next}`]),
+    `Logs: ${homely(loop.folder.path, home)}`,
+  ].join('\n');
+}
+
+interface Beside {
+  /** The status, in the words of the caller. */
+  readonly word: string;
+  /** What the other loops of its family have spent until now. */
+  readonly family: FamilyCount;
+  readonly children: readonly ChildNow[];
+  /** The home folder of the reader. */
+  readonly home: string | undefined;
+}
+
+/** What the sandbox of a loop is. */
+export function sandboxLine({ checks, network, write }: SandboxPolicy): string {
+  const parts = [
+    checks ? 'sandbox: agent and checks' : 'sandbox: agent; checks run outside',
+    ...(write.length === 0 ? [] : [`also writable: ${write.join(', ')}`]),
+    ...(network ? [] : ['no network']),
+  ];
+  return parts.join('; ');
+}
+
+function time(moment: number | null): string {
+  return moment === null ? '-' : localTime(moment).replace('T', ' ');
+}
+
+/** A question, and what answers it. Further lines of a text are indented, so that none looks like a line of the status. */
+function questionText({ id, text, default: byDefault, until }: OpenQuestion, loop: string): string {
+  const end =
+    until === null ? '' : `; without an answer: "${visible(byDefault ?? '')}" at ${localTime(until)}`;
+  const shown = text.split('\n').map(visible).join('\n  ');
+  return `${shown} — answer with: ralph answer ${loop} "…" --question ${id}${end}`;
+}
+
+/** Cost with its source, and tokens by kind: in total and per iteration. */
+function spendLines({ state, report }: Knowledge): readonly string[] {
+  const { total, iterations } = spendOf({ state, report });
+  const charged = assumptions(state);
+  const { below } = state.family;
+  const tokenTotal = tokensOf(total, charged.tokens, below);
+  if (total.source === null && tokenTotal === null && below.usd === 0)
+    return report.runs === 0 ? [] : ['Cost: unknown'];
+  const omitted = (iterations[0]?.iteration ?? 1) - 1;
+  return [
+    `Cost: ${costOf(total, charged.usd, below)}`,
+    `Tokens: ${tokenTotal ?? 'unknown'}`,
+    ...(omitted > 0
+      ? [`  … ${omitted === 1 ? 'iteration 1' : `iterations 1 to ${omitted}`}: see progress.md`]
+      : []),
+    ...iterations.map((spend) => {
+      const tokens = tokensOf(spend);
+      return `  iteration ${spend.iteration}: ${costOf(spend)}${tokens === null ? '' : `, ${tokens}`}`;
+    }),
+  ];
+}
+
+function childText(child: ChildNow): string {
+  const { iterations, iterationLimit } = child;
+  const count = iterations === null ? '' : `, iteration ${ofLimit(iterations, iterationLimit)}`;
+  return `${child.name}: ${child.status}${count}`;
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+/** Document 003 writes a minute as `60s`. */
+function timeoutText(ms: number): string {
+  return ms === 60_000 ? '60s' : durationText(ms);
+}
