@@ -8,6 +8,7 @@ import { refuseUnrelated } from '../store/child-limits.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../loop/secrets.ts';
+import { keepConsent, trustOf } from '../store/trust-of.ts';
 import { adviceOn } from '../config/advice.ts';
 import { noteOnOuterSettings } from '../config/outer-settings.ts';
 import { effective } from '../config/effective.ts';
@@ -16,7 +17,7 @@ import { LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from
 import { parseTags, parseVariables } from '../config/values.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
-import { requireConsent } from './consent.ts';
+import { askForTrust } from './consent.ts';
 import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
 import { viewOf, type RunOptions, type ViewOptions } from './options.ts';
@@ -77,7 +78,9 @@ export async function begin(work: Work): Promise<number> {
   const given = parseVariables('--env', options.env ?? []);
   const env = { ...startersEnvironment(process.env), ...given };
   const view = viewBeside(report, viewOf(options, settings));
-  await requireConsent(read, workspace, options);
+  const trust = trustOf(read, workspace, options.trust);
+  if (!trust.isTrusted) await askForTrust(trust, options);
+  else if (trust.open.length > 0) keepConsent(workspace, trust.open);
   if (options.verbose === true) printSettings(files, settings, env, view);
   const choice = withSettings(
     {

@@ -1,8 +1,8 @@
 import { effective, provenance, type Setting } from '../config/effective.ts';
 import { isForOtherAgent } from '../owner/choose-agent.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
-import { startersEnvironment, TRUST } from '../store/run-environment.ts';
 import { withoutSecrets } from '../loop/secrets.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
 import { wrap } from '../text/columns.ts';
 import { trustOf } from '../store/trust-of.ts';
 import { trustSentence } from './consent.ts';
@@ -22,10 +22,10 @@ export async function config(options: RunOptions): Promise<number> {
     ({ key, value, origin, place }): Setting => ({ key, value: withoutSecrets(value, env), origin, place }),
   );
   const trust = trustOf(read, workspace);
-  const sentence = trustSentence(trust, process.env);
+  const sentence = trustSentence(trust);
   if (options.json === true) {
     // The JSON has settings only.
-    if (trust.open.length > 0 && sentence !== null && process.env[TRUST] !== '1') warn(`note: ${sentence}\n`);
+    if (!trust.isTrusted && sentence !== null) warn(`note: ${sentence}\n`);
     const entries = settings.map(({ key, value, origin, place }) => [key, { value, origin, place }]);
     printJson(Object.fromEntries(entries), 2);
     return 0;

@@ -1,37 +1,24 @@
 /**
- * Consent to the settings files of a workspace: a repository must not run commands that its user has not seen.
+ * Asks for consent to the settings files of a workspace. `store/trust-of.ts` decides whether they are trusted.
  *
- * 1. What is shown, recorded and used are the settings of one read (`SettingsFiles`).
- * 2. Only `y` or `yes` on a terminal is consent; Ctrl-C, the end of the input and everything else is not.
- * 3. The question is asked only about settings that were shown in full.
- * 4. A process inside a run cannot consent, whatever its options and environment say.
+ * 1. Only `y` or `yes` on a terminal is consent; Ctrl-C, the end of the input and everything else is not.
+ * 2. The question is asked only about settings that were shown in full.
  */
 import type { SettingsContent } from '../config/consent.ts';
-import type { SettingsFiles } from '../config/read.ts';
-import type { ParentRun } from '../store/spec.ts';
 import { TRUST } from '../store/run-environment.ts';
-import { prepareState } from '../store/state-place.ts';
 import { shortList } from '../loop/counted.ts';
-import { recordConsent } from '../store/trust.ts';
-import { isTrustedByEnvironment, trustCommand, trustOf, type Trust } from '../store/trust-of.ts';
+import { type Trust, keepConsent, trustCommand } from '../store/trust-of.ts';
 import { UserError } from '../user-error.ts';
 import { print } from './print.ts';
 import { settingsText } from './trust-text.ts';
 import { visible } from '../text/one-line.ts';
 
-/** Returns if the user trusts the settings files of the workspace; asks where there is a terminal; throws otherwise. */
-export async function requireConsent(
-  files: SettingsFiles,
-  workspace: string,
-  { trust = false, json = false }: { readonly trust?: boolean; readonly json?: boolean },
-): Promise<void> {
-  const { open, consents, isInside } = trustOf(files, workspace);
-  if (open.length === 0) return;
+/** Returns the settings that the user agrees to, on a terminal; throws without one, and if the answer is no. */
+export async function askForTrust(
+  { open, consents, isInside, workspace }: Trust,
+  { json = false }: { readonly json?: boolean },
+): Promise<readonly SettingsContent[]> {
   if (isInside) throw notFromInside(open, workspace);
-  if (trust || isTrustedByEnvironment(process.env)) {
-    keepConsent(workspace, open);
-    return;
-  }
   // `node:tty` loads half of Node's networking, so it is loaded only for the question.
   const { isatty } = await import('node:tty');
   const obstacles: readonly (readonly [boolean, string])[] = [
@@ -52,32 +39,15 @@ export async function requireConsent(
     );
   keepConsent(workspace, open);
   print('Trusted until they change; take it back with: ralph trust --revoke\n\n');
-}
-
-/** Throws unless the user trusts the settings files of the workspace, for a child loop that the owner of `parent` starts. */
-export function requireTrusted(
-  files: SettingsFiles,
-  workspace: string,
-  parent: Pick<ParentRun, 'folder'>,
-): void {
-  const { open } = trustOf(files, workspace, parent);
-  if (open.length > 0) throw notFromInside(open, workspace);
+  return open;
 }
 
 /** A sentence about the settings of a workspace; null if there are none that need consent. */
-export function trustSentence({ contents, open }: Trust, env: NodeJS.ProcessEnv): string | null {
+export function trustSentence({ contents, open, isTrusted }: Trust): string | null {
   if (contents.length === 0) return null;
   if (open.length === 0) return `${namesOf(contents)} ${areOrIs(contents)} trusted`;
-  const but = isTrustedByEnvironment(env)
-    ? `but ${TRUST}=1 is set`
-    : 'ralph run asks first (see: ralph trust --show)';
+  const but = isTrusted ? `but ${TRUST}=1 is set` : 'ralph run asks first (see: ralph trust --show)';
   return `${namesOf(open)} ${areOrIs(open)} not trusted yet; ${but}`;
-}
-
-/** Records consent where the loops of the workspace are kept. */
-export function keepConsent(workspace: string, contents: readonly SettingsContent[]): void {
-  prepareState(workspace);
-  recordConsent(workspace, contents);
 }
 
 /** A CI job has no person to answer, even if it has a terminal. */
@@ -101,8 +71,8 @@ function tooLongToAsk(cut: readonly string[], workspace: string): UserError {
 
 const MAX_NAMES = 5;
 
-/** For commands that an agent or a check must not use. */
-function notFromInside(open: readonly SettingsContent[], workspace: string): UserError {
+/** The error for an agent or a check that starts a loop. */
+export function notFromInside(open: readonly SettingsContent[], workspace: string): UserError {
   return new UserError(
     `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and an agent cannot trust settings; a person has to run in ${visible(workspace)}: ralph trust`,
   );

@@ -39,7 +39,7 @@ async function examineSettings(cwd: string): Promise<readonly Finding[]> {
   try {
     const workspace = realpathSync(cwd);
     const trust = trustOf(await readSettings(workspace), workspace);
-    const detail = trustSentence(trust, process.env);
+    const detail = trustSentence(trust);
     if (detail === null) return [];
     if (trust.open.length === 0) return [{ what, state: 'ok', detail, remedy: null }];
     return [

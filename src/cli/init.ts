@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import { lookAround, type Surroundings } from '../views/look-around.ts';
+import { keepConsent } from '../store/trust-of.ts';
 import { writeSettings } from '../store/ralph-folder.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { withoutSecrets } from '../loop/secrets.ts';
@@ -12,7 +13,6 @@ import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../config/con
 import { PRESET_NAMES, type PresetName } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { keepConsent } from './consent.ts';
 import { askForSettings, askToOverwrite, settingsOf } from './init-questions.ts';
 import { Aborted, atTerminal } from './init-terminal.ts';
 import { oneOf } from './options.ts';

@@ -53,6 +53,18 @@ export interface SettingsFiles {
   readonly presetNote: string | null;
 }
 
+/** For a workspace without settings files, and for programs that do not use them. */
+export const NO_SETTINGS_FILES: SettingsFiles = {
+  user: null,
+  shared: null,
+  local: null,
+  merged: {},
+  origin: () => null,
+  place: () => null,
+  written: (key) => key,
+  presetNote: null,
+};
+
 interface SettingsFile {
   readonly settings: Settings;
   has(key: string): boolean;

@@ -9,19 +9,18 @@ import { allowedChanges } from '../config/mcp.ts';
 import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type McpChange } from '../config/config.ts';
 import { readSettings } from '../config/read.ts';
 import { userSettingsFile } from '../config/user-settings.ts';
-import { isTrustedByEnvironment, trustOf } from '../store/trust-of.ts';
+import { trustOf } from '../store/trust-of.ts';
 import { UserError } from '../user-error.ts';
 
 /** What the settings allow in a workspace, and what they would allow if they were trusted. */
 export async function changesIn(workspace: string): Promise<Changes> {
   const files = await readSettings(workspace);
-  const { open, isInside } = trustOf(files, workspace);
-  const isTrusted = (file: string): boolean =>
-    open.every((one) => one.file !== file) || (!isInside && isTrustedByEnvironment(process.env));
+  const { open, isTrusted } = trustOf(files, workspace);
+  const counts = (file: string): boolean => isTrusted || open.every((one) => one.file !== file);
   const trusted = {
     user: files.user,
-    shared: isTrusted(SETTINGS_FILE) ? files.shared : null,
-    local: isTrusted(LOCAL_SETTINGS_FILE) ? files.local : null,
+    shared: counts(SETTINGS_FILE) ? files.shared : null,
+    local: counts(LOCAL_SETTINGS_FILE) ? files.local : null,
   };
   return { allowed: allowedChanges(trusted), wanted: allowedChanges(files) };
 }

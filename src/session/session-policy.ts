@@ -4,7 +4,7 @@ import type { Settings } from '../config/config.ts';
 import { readSettings, type SettingsFiles } from '../config/read.ts';
 import { parseDuration } from '../config/values.ts';
 import type { Policy } from '../loop/policy.ts';
-import { isTrustedByEnvironment, trustOf } from '../store/trust-of.ts';
+import { trustOf } from '../store/trust-of.ts';
 import { visible } from '../text/one-line.ts';
 import { UserError } from '../user-error.ts';
 import type { RalphArguments } from './arguments.ts';
@@ -75,8 +75,8 @@ function flagsFor(asked: RalphArguments): Settings {
 
 /** A session has no terminal on which to ask. */
 function refuseUntrusted(files: SettingsFiles, workspace: string): void {
-  const { open, isInside } = trustOf(files, workspace);
-  if (open.length === 0 || (!isInside && isTrustedByEnvironment(process.env))) return;
+  const { open, isTrusted } = trustOf(files, workspace);
+  if (isTrusted) return;
   const names = open.map(({ file }) => file).join(' and ');
   throw new UserError(
     `${names} of ${visible(workspace)} ${open.length === 1 ? 'is' : 'are'} not trusted yet; review with: ralph trust --show, then trust with: ralph trust (in a terminal, in that folder)`,

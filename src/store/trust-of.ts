@@ -1,4 +1,10 @@
-/** Which settings files of a workspace the user trusts. */
+/**
+ * Decides whether loops may use the settings files of a workspace: a repository must not run commands that its user has not
+ * seen. A front only shows what is open, and asks.
+ *
+ * 1. Consent is for contents. What the user has agreed to is compared with what a loop is about to use.
+ * 2. A process inside a run cannot consent, whatever its options and environment say.
+ */
 import { contentsOf, type SettingsContent } from '../config/consent.ts';
 import type { SettingsFiles } from '../config/read.ts';
 import { shellQuote } from '../process/shell-quote.ts';
@@ -6,31 +12,47 @@ import { parentRun } from './enclosing-runs.ts';
 import { folderAt } from './read-loop.ts';
 import { TRUST } from './run-environment.ts';
 import type { ParentRun } from './spec.ts';
-import { consentsFor, hasConsent, isProtected, type Consent } from './trust.ts';
 import { visible } from '../text/one-line.ts';
+import { prepareState } from './state-place.ts';
+import { type Consent, consentsFor, hasConsent, isProtected, recordConsent } from './trust.ts';
 
-/** Which settings files need consent, and what the user has consented to before. */
-export function trustOf(files: SettingsFiles, workspace: string, parent?: Pick<ParentRun, 'folder'>): Trust {
+/** What the user has just agreed to: these contents, or whatever there is. */
+export type Agreed = boolean | readonly SettingsContent[];
+
+/** Whether the settings files are trusted, and what needs consent; for a child loop that the owner of `parent` starts, or for this process. */
+export function trustOf(
+  files: SettingsFiles,
+  workspace: string,
+  agreed: Agreed = false,
+  parent?: Pick<ParentRun, 'folder'>,
+): Trust {
   const contents = contentsOf(files);
-  if (contents.length === 0) return { contents, open: [], consents: [], isInside: false };
+  if (contents.length === 0)
+    return { workspace, contents, open: [], consents: [], isInside: false, isTrusted: true };
   const inside = parent ?? parentRun();
+  const isInside = inside !== null;
   const consents = [
     // The children of a loop are started in its worktree, which has the settings of the workspace.
     ...(inside === null ? [] : consentsOfLoop(inside.folder)),
-    ...(inside !== null || isProtected(workspace) ? consentsFor(workspace) : []),
+    ...(isInside || isProtected(workspace) ? consentsFor(workspace) : []),
   ];
   const open = contents.filter((one) => !hasConsent(one, consents));
-  return { contents, open, consents, isInside: inside !== null };
+  const isAgreed = typeof agreed === 'boolean' ? agreed : open.every((one) => hasConsent(one, agreed));
+  const isTrusted = open.length === 0 || (!isInside && (isAgreed || process.env[TRUST] === '1'));
+  return { workspace, contents, open, consents, isInside, isTrusted };
 }
 
 export interface Trust {
+  readonly workspace: string;
   /** Everything that needs consent. */
   readonly contents: readonly SettingsContent[];
-  /** What of it has none. */
+  /** What of it has none that was recorded. */
   readonly open: readonly SettingsContent[];
   readonly consents: readonly Consent[];
   /** Whether this process works for a run; false also if there is nothing to ask for. */
   readonly isInside: boolean;
+  /** Whether a loop may use all of it: nothing is open, or the user agrees with `--trust`, RALPH_TRUST or an answer. */
+  readonly isTrusted: boolean;
 }
 
 function consentsOfLoop(folder: string): readonly Consent[] {
@@ -38,11 +60,13 @@ function consentsOfLoop(folder: string): readonly Consent[] {
   return loop === null ? [] : consentsFor(loop.workspace);
 }
 
+/** Records consent where the loops of the workspace are kept. */
+export function keepConsent(workspace: string, contents: readonly SettingsContent[]): void {
+  prepareState(workspace);
+  recordConsent(workspace, contents);
+}
+
 /** The command with which a person trusts the settings of a workspace from here. */
 export function trustCommand(workspace: string): string {
   return workspace === process.cwd() ? 'ralph trust' : `ralph trust --cwd ${shellQuote(visible(workspace))}`;
-}
-
-export function isTrustedByEnvironment(env: NodeJS.ProcessEnv): boolean {
-  return env[TRUST] === '1';
 }

@@ -37,8 +37,11 @@ export function isProtected(workspace: string, state: string = stateFolder()): b
   return folder !== root && !isInside(root, folder);
 }
 
-export function hasConsent({ file, content }: SettingsContent, consents: readonly Consent[]): boolean {
-  return consents.some((one) => one.file === file && one.hash === hashOf(content));
+export function hasConsent(
+  { file, content }: SettingsContent,
+  consents: readonly SettingsContent[],
+): boolean {
+  return consents.some((one) => one.file === file && hashOf(one.content) === hashOf(content));
 }
 
 /** Adds consents for a workspace. Of two processes that do so at the same time, one may have to ask again. */
