@@ -3,7 +3,8 @@ import { givenFile } from '../owner/prompt-source.ts';
 import { mergeSettings, type Settings } from '../config/config.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
-import { begin, type Work } from './begin.ts';
+import type { StartRequest } from '../owner/make-request.ts';
+import { begin } from './begin.ts';
 import { flagSettings, type RunOptions } from './options.ts';
 import { warn } from './print.ts';
 import { iterationLines } from '../text/report.ts';
@@ -22,13 +23,15 @@ export async function loop(
   const given = promptOf(task, options);
   const settings = await loopSettings(options);
   return begin({
-    ...given,
+    start: {
+      ...given,
+      command,
+      settings,
+      // The final report tells failures of the agent from those that were there before.
+      defaults: { baseline: true },
+      agent: 'any-installed',
+    },
     options,
-    command,
-    settings,
-    // The final report tells failures of the agent from those that were there before.
-    defaults: { baseline: true },
-    anyAgent: settings.agent?.name === undefined,
     opening,
     ended(result, time) {
       if (options.quiet !== true) for (const line of iterationLines(result)) warn(`${time}${line}\n`);
@@ -57,7 +60,7 @@ function isZero(text: string): boolean {
 }
 
 /** The task, or the specification in its place. */
-function promptOf(task: string | null, { spec }: LoopOptions): Pick<Work, 'prompt' | 'promptFrom'> {
+function promptOf(task: string | null, { spec }: LoopOptions): Pick<StartRequest, 'prompt' | 'promptFrom'> {
   const text = task ?? '';
   if (spec === undefined) {
     if (text.trim() !== '') return { prompt: { text } };

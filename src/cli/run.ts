@@ -2,7 +2,8 @@ import { resolve } from 'node:path';
 import { givenFile, promptFromStdin } from '../owner/prompt-source.ts';
 import { NO_PROMPT } from '../owner/task-file.ts';
 import { UserError } from '../user-error.ts';
-import { begin, type Work } from './begin.ts';
+import type { StartRequest } from '../owner/make-request.ts';
+import { begin } from './begin.ts';
 import { flagSettings, type RunOptions } from './options.ts';
 
 /** `ralph run`: creates a loop and drives it until it ends. */
@@ -12,7 +13,7 @@ export async function runLoop(
   command: readonly string[],
 ): Promise<number> {
   const given = promptOf(task, options);
-  return begin({ ...given, options, command, settings: flagSettings(options), defaults: {} });
+  return begin({ start: { ...given, command, settings: flagSettings(options) }, options });
 }
 
 /** The prompt; an empty text counts as not given. */
@@ -29,11 +30,11 @@ function promptOf(task: string | null, options: RunOptions): GivenPrompt {
   if (text !== undefined && text !== null) return { prompt: { text } };
   if (file === null) {
     // Document 000 has the task in the folder of the loop.
-    if (options.name !== undefined || options.preset !== undefined) return { prompt: null };
+    if (options.name !== undefined || options.preset !== undefined) return {};
     throw new UserError(NO_PROMPT);
   }
   if (file === '-') return { prompt: promptFromStdin(), promptFrom: 'stdin' };
   return { prompt: givenFile('prompt file', file, resolve(file)), promptFrom: file };
 }
 
-type GivenPrompt = Pick<Work, 'prompt' | 'promptFrom'>;
+type GivenPrompt = Pick<StartRequest, 'prompt' | 'promptFrom'>;

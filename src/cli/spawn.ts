@@ -6,7 +6,8 @@
  *    the loop and exits as the loop does; Ctrl-C then ends only the view.
  */
 import { resolve } from 'node:path';
-import { NameTaken } from '../owner/refusals.ts';
+import type { StartRequest } from '../owner/make-request.ts';
+import { NameTaken, NoAgentSelected } from '../owner/refusals.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { givenFile } from '../owner/prompt-source.ts';
 import { UserError } from '../user-error.ts';
@@ -17,7 +18,7 @@ import { problemWithWindow } from '../views/window.ts';
 import { isTmuxName } from '../store/names.ts';
 import type { Spec } from '../store/spec.ts';
 import { windowName } from '../store/tmux-place.ts';
-import { begin, type Work } from './begin.ts';
+import { begin } from './begin.ts';
 import { followInBackground, leaveInBackground, showNotes } from './background.ts';
 import type { Console } from './console.ts';
 import { flagSettings, type RunOptions, type ViewOptions } from './options.ts';
@@ -62,17 +63,17 @@ export async function spawn(
   }
   try {
     return await begin({
-      ...given,
-      options,
-      command,
-      settings: { ...flagSettings(options), preset: 'swarm' },
-      defaults: {},
-      noAgent: 'no command provided (use -- command...)',
-      worktreeAt: {
-        branch: branch ?? '{name}',
-        ...(worktreeDir === undefined ? {} : { folder: resolve(worktreeDir) }),
+      start: {
+        ...given,
+        command,
+        settings: { ...flagSettings(options), preset: 'swarm' },
+        worktreeAt: {
+          branch: branch ?? '{name}',
+          ...(worktreeDir === undefined ? {} : { folder: resolve(worktreeDir) }),
+        },
+        window,
       },
-      ...(window === undefined ? {} : { window }),
+      options,
       waits,
       detached: (loop, view, ended) => {
         const line = spawnedLine(loop, iterations);
@@ -91,7 +92,7 @@ const USAGE = 'ralph spawn --name NAME TASK --max-iterations N -- COMMAND';
 function promptOf(
   task: string | null,
   { promptFile, ralph }: SpawnOptions,
-): Pick<Work, 'prompt' | 'promptFrom'> {
+): Pick<StartRequest, 'prompt' | 'promptFrom'> {
   const file = promptFile === '' ? undefined : promptFile;
   const text = task === '' ? null : task;
   if (file === undefined) {
@@ -180,6 +181,7 @@ async function follow(
 function inDocumentWords(error: unknown, name: string): unknown {
   if (error instanceof NameTaken)
     return new UserError(`worker '${name}' already exists\n${upperFirst(error.message)}`);
+  if (error instanceof NoAgentSelected) return new UserError('no command provided (use -- command...)');
   if (error instanceof NoRepository)
     return new UserError(`not in a git repository (required for --worktree)\n${upperFirst(error.why)}`);
   return error instanceof TreeNotMade ? new UserError(`failed to create worktree: ${error.why}`) : error;

@@ -2,7 +2,13 @@
 import { DEFAULT_POLICY } from '../loop/default-policy.ts';
 import type { Policy } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
-import { describeProblem, resolvePolicy } from '../loop/validate.ts';
+import {
+  describeProblem,
+  findProblems,
+  mergePolicy,
+  resolvePolicy,
+  type PolicyInput,
+} from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
 import { allowedChanges } from './mcp.ts';
 import { combinedSandbox } from './sandbox.ts';
@@ -11,8 +17,13 @@ import { policyInput, settingOf, settingsOf } from './policy.ts';
 import type { SettingsFiles } from './read.ts';
 import { FLAGS, leaves, mergeSettings, type Origin, type Settings } from './config.ts';
 
-/** The settings of a workspace, overridden by the command line. */
-export function effective(files: SettingsFiles, flags: Settings, workspace: string): Effective {
+/** The settings of a workspace, overridden by those of a front. */
+export function effective(
+  files: SettingsFiles,
+  flags: Settings,
+  workspace: string,
+  { change = {}, named = optionOf }: Adjustments = {},
+): Effective {
   const merged = mergeSettings(files.merged, flags);
   const name = merged.preset ?? 'default';
   const preset = Object.values(presets).find(({ policy }) => policy.preset === name);
@@ -27,9 +38,18 @@ export function effective(files: SettingsFiles, flags: Settings, workspace: stri
     mcp: { allow: allowedChanges(files) },
   };
   const given = isUnset ? { ...flags, maxIterations: undefined } : flags;
-  const policy = policyOf(settings, preset?.policy ?? DEFAULT_POLICY, workspace, files, given);
+  refuseTasksWithoutCommand(settings, files);
+  const input = policyInput(settings, preset?.policy ?? DEFAULT_POLICY, workspace);
+  const policy = policyOf(settings, input, change, (key) => placeIn(files, given, key) ?? named(key));
   const presetNotes = flags.preset === undefined && files.presetNote !== null ? [files.presetNote] : [];
   return { settings, flags: given, policy, notes: [...presetNotes, ...sandbox.notes] };
+}
+
+export interface Adjustments {
+  /** What is changed in the policy that the settings make. */
+  readonly change?: PolicyInput | undefined;
+  /** How a setting is called that is in no file; by default by its option. */
+  readonly named?: ((key: string) => string) | undefined;
 }
 
 /** Hidden variables add up over all layers, so that no layer can reveal what another one hides. */
@@ -103,32 +123,40 @@ const OUTSIDE_POLICY: Readonly<Record<string, unknown>> = {
   'mcp.allow': [],
 };
 
-function policyOf(
-  settings: Settings,
-  base: Policy,
-  workspace: string,
-  files: SettingsFiles,
-  flags: Settings,
-): Policy {
-  const { scm } = settings;
-  if (scm?.command === undefined && (scm?.tasks ?? []).length > 0) {
-    throw new UserError(
-      `${files.place('scm.tasks')}: scm.command must be configured when scm.tasks is non-empty, for example: "command": "git"`,
-    );
-  }
-  const resolution = resolvePolicy({ preset: settings.preset, ...policyInput(settings, base, workspace) });
-  if (resolution.ok) return resolution.policy;
-  const problems = resolution.problems.map((problem) => {
-    const key = settingOf(problem.field, settings);
-    return describeProblem(key === null ? problem : { ...problem, field: place(key, files, flags) });
-  });
-  throw new UserError(problems.join('; '));
+function refuseTasksWithoutCommand({ scm }: Settings, files: SettingsFiles): void {
+  if (scm?.command !== undefined || (scm?.tasks ?? []).length === 0) return;
+  throw new UserError(
+    `${files.place('scm.tasks')}: scm.command must be configured when scm.tasks is non-empty, for example: "command": "git"`,
+  );
 }
 
-/** The option, or the position in a file and the key as it is written there. */
-function place(key: string, files: SettingsFiles, flags: Settings): string {
-  const stem = key.replace(/\[\d+\].*$/, '');
-  const flag = FLAGS[stem];
-  const where = leaves(flags).has(stem) ? null : files.place(key);
-  return where === null ? (flag ?? key) : `${where}: ${files.written(key)}`;
+function policyOf(
+  settings: Settings,
+  input: PolicyInput,
+  change: PolicyInput,
+  nameOf: (key: string) => string,
+): Policy {
+  const resolution = resolvePolicy({ preset: settings.preset, ...input });
+  const policy = resolution.ok ? mergePolicy(resolution.policy, change) : null;
+  const problems = resolution.ok ? findProblems(policy) : resolution.problems;
+  if (policy !== null && problems.length === 0) return policy;
+  const described = problems.map((problem) => {
+    const key = settingOf(problem.field, settings);
+    return describeProblem(key === null ? problem : { ...problem, field: nameOf(key) });
+  });
+  throw new UserError(described.join('; '));
+}
+
+/** The position in a file and the key as it is written there; null if no file sets it, or it is overridden. */
+function placeIn(files: SettingsFiles, flags: Settings, key: string): string | null {
+  const where = leaves(flags).has(stemOf(key)) ? null : files.place(key);
+  return where === null ? null : `${where}: ${files.written(key)}`;
+}
+
+function optionOf(key: string): string {
+  return FLAGS[stemOf(key)] ?? key;
+}
+
+function stemOf(key: string): string {
+  return key.replace(/\[\d+\].*$/, '');
 }

@@ -8,6 +8,7 @@ import { splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { findCommand } from '../process/command.ts';
 import { UserError } from '../user-error.ts';
+import { NoAgentSelected } from './refusals.ts';
 import { documentedFlags, documentedPromptVia } from './documented-call.ts';
 import { closest } from '../config/closest.ts';
 import type { AgentSettings } from '../config/config.ts';
@@ -180,7 +181,7 @@ function noAgentSelected(
       : `installed: ${installed.join(', ')}`;
   // Document 001 prescribes the words about agent.command.
   const message = `no agent selected: pass --agent ${installed[0] ?? 'claude'} or a command after --; without these agent.command must be configured in settings file, which ralph init writes (${hint})`;
-  return new UserError([message, ...unused].join('; '));
+  return new NoAgentSelected([message, ...unused].join('; '));
 }
 
 function flagsForModel(agent: Agent, model: string): readonly string[] {

@@ -74,7 +74,7 @@ export interface LoopRequest extends AgentProgram {
   /** The id of the session that it is in. */
   readonly session?: string;
   /** The tmux window that shows the loop; absent for none. */
-  readonly window?: Spec['window'];
+  readonly window?: Spec['window'] | undefined;
   readonly tags?: readonly string[] | undefined;
   /** Whether the loop works in its own git worktree. */
   readonly worktree?: boolean;

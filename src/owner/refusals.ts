@@ -14,6 +14,9 @@ export function asUserError(error: unknown, path: string): unknown {
 /** An unfinished loop has the name of a new one. */
 export class NameTaken extends UserError {}
 
+/** Neither the command, nor an option or a setting names an agent. */
+export class NoAgentSelected extends UserError {}
+
 /** Another process owns the loop. */
 export class AlreadyOwned extends NameTaken {
   constructor(name: string, pid: number | null) {

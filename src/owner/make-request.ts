@@ -1,0 +1,145 @@
+/**
+ * Makes the request for a loop from what a front asks for, the settings files and the environment. It prints nothing and
+ * creates nothing: settings that are not trusted are handed back, to be shown.
+ */
+import { adviceOn } from '../config/advice.ts';
+import { mergeSettings, type Settings } from '../config/config.ts';
+import { effective } from '../config/effective.ts';
+import { noteOnOuterSettings } from '../config/outer-settings.ts';
+import { NO_SETTINGS_FILES, readSettings, type SettingsFiles } from '../config/read.ts';
+import type { Policy } from '../loop/policy.ts';
+import type { PolicyInput } from '../loop/validate.ts';
+import { refuseUnrelated } from '../store/child-limits.ts';
+import { parentRun } from '../store/enclosing-runs.ts';
+import { startersEnvironment } from '../store/run-environment.ts';
+import type { PromptSource, Spec } from '../store/spec.ts';
+import { keepConsent, trustOf, type Agreed, type Trust } from '../store/trust-of.ts';
+import { chooseAgent, firstInstalled, notesOn, withSettings } from './choose-agent.ts';
+import type { LoopRequest } from './create-loop.ts';
+import { checkSpendLimits } from './money.ts';
+import { promptFromTaskFile } from './task-file.ts';
+
+/** What a front asks for, as data. */
+export interface StartRequest extends Pick<LoopRequest, 'promptFrom' | 'tags' | 'window' | 'worktreeAt'> {
+  /** Its real path. */
+  readonly workspace: string;
+  /** Absent for a name that is made from the prompt. */
+  readonly name?: string | undefined;
+  /** Absent for the task file in the loop's folder. */
+  readonly prompt?: PromptSource | undefined;
+  /** They override the settings files. */
+  readonly settings: Settings;
+  /** For what neither sets. */
+  readonly defaults?: Settings | undefined;
+  /** Whether the settings files count (default). */
+  readonly files?: 'read' | 'ignored';
+  /** What it overrides in the policy that the settings make. */
+  readonly policy?: PolicyInput | undefined;
+  /** The command of the agent, with its arguments. */
+  readonly command?: readonly string[];
+  /** The agent as it is called; or any installed agent if the settings and the command name none. */
+  readonly agent?: Spec['agent'] | 'any-installed' | undefined;
+  /** Variables to add to the environment of this process. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly fresh?: boolean | undefined;
+  /** False for a loop that is no child of the run that starts it. */
+  readonly child?: boolean | undefined;
+  readonly trust?: Agreed | undefined;
+}
+
+/** What a front can add that is no data. */
+export interface StartHelp {
+  /** How the front calls a setting; by default by its option. */
+  readonly named?: (setting: string) => string;
+  /** Called with the settings before an agent is chosen. */
+  readonly loaded?: (loaded: Loaded, env: Readonly<Record<string, string>>) => void;
+}
+
+export interface Loaded {
+  readonly files: SettingsFiles;
+  /** The settings in effect. */
+  readonly settings: Settings;
+}
+
+export interface MadeRequest extends Loaded {
+  readonly request: LoopRequest;
+  /** Whether a run asks, at whose end every process is ended that this one drives. */
+  readonly isInside: boolean;
+}
+
+export interface NeedsTrust {
+  readonly needsTrust: Trust;
+}
+
+export async function makeRequest(
+  asked: StartRequest,
+  { named, loaded }: StartHelp = {},
+): Promise<MadeRequest | NeedsTrust> {
+  const { workspace } = asked;
+  const read = asked.files === 'ignored' ? NO_SETTINGS_FILES : await readSettings(workspace);
+  const files = { ...read, merged: mergeSettings(asked.defaults ?? {}, read.merged) };
+  const change = asked.policy;
+  const { settings, policy, notes } = effective(files, asked.settings, workspace, { change, named });
+  const prompt = asked.prompt ?? promptFromTaskFile(workspace, asked.name ?? null, policy);
+  const trust = trustOf(read, workspace, asked.trust);
+  if (!trust.isTrusted) return { needsTrust: trust };
+  if (trust.open.length > 0) keepConsent(workspace, trust.open);
+  const env = { ...startersEnvironment(process.env), ...asked.env };
+  loaded?.({ files, settings }, env);
+  const chosen = await chosenAgent(asked, { files, settings, policy }, env);
+  await checkSpendLimits(policy.limits, chosen.agent);
+  const inside = parentRun();
+  const parent = asked.child === false ? null : inside;
+  if (inside !== null && parent === null) refuseUnrelated(inside);
+  const request: LoopRequest = {
+    workspace,
+    name: asked.name ?? null,
+    policy,
+    agent: chosen.agent,
+    notes: [...chosen.notes, ...adviceOn(settings), ...notes],
+    prompt,
+    promptFrom: asked.promptFrom,
+    env,
+    tags: asked.tags,
+    fresh: asked.fresh === true,
+    worktree: settings.worktree === true,
+    worktreeAt: asked.worktreeAt,
+    window: asked.window,
+    parent,
+    // Only the user can lift the budget: a repository, which the agent can write, cannot.
+    paidBy: read.user?.children?.unrelated === true ? null : inside,
+  };
+  return { request, settings, files, isInside: inside !== null };
+}
+
+/** The agent that was asked for, else the one of the settings, and what the user should know about it. */
+async function chosenAgent(
+  { workspace, agent, command = [], settings: asked, env: given = {}, files: use }: StartRequest,
+  { files, settings, policy }: Loaded & { readonly policy: Policy },
+  env: Readonly<Record<string, string>>,
+): Promise<{ readonly agent: Spec['agent']; readonly notes: readonly string[] }> {
+  if (typeof agent === 'object') return { agent, notes: [] };
+  const choice = withSettings(
+    {
+      agent: asked.agent?.name ?? null,
+      model: asked.agent?.model ?? null,
+      command,
+      promptVia: asked.agent?.promptVia ?? null,
+      drop: settings.agent?.env?.drop ?? [],
+      given: Object.keys(given),
+    },
+    files.merged.agent ?? {},
+  );
+  const isNamed = choice.agent !== null || choice.command.length > 0;
+  const found = agent === undefined || isNamed ? null : firstInstalled(env, workspace);
+  const hasOwn = use === 'ignored' || files.shared !== null || files.local !== null;
+  const unused = noteOnOuterSettings(workspace, hasOwn);
+  const called = await chooseAgent(
+    { ...choice, agent: found ?? choice.agent, unused },
+    policy,
+    env,
+    workspace,
+  );
+  const note = `using ${found}, the first installed agent; choose another with --agent`;
+  return { agent: called, notes: [...(found === null ? [] : [note]), ...notesOn(called), ...unused] };
+}
