@@ -2,6 +2,7 @@ import { makeRequest, type Loaded, type MadeRequest, type StartRequest } from '.
 import { createLoop } from '../owner/create-loop.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { loopResult, type EndedLoop, type LoopResult } from '../views/loop-result.ts';
+import { NeedsTrust } from '../store/trust-of.ts';
 import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../config/config.ts';
 import { withoutSecrets } from '../loop/secrets.ts';
 import { parseTags, parseVariables } from '../config/values.ts';
@@ -85,9 +86,12 @@ async function trusted(
   options: RunOptions,
   loaded: (loaded: Loaded, env: Readonly<Record<string, string>>) => void,
 ): Promise<MadeRequest> {
-  const made = await makeRequest(asked, { loaded });
-  if (!('needsTrust' in made)) return made;
-  return trusted({ ...asked, trust: await askForTrust(made.needsTrust, options) }, options, loaded);
+  try {
+    return await makeRequest(asked, { loaded });
+  } catch (error) {
+    if (!(error instanceof NeedsTrust)) throw error;
+    return trusted({ ...asked, trust: await askForTrust(error, options) }, options, loaded);
+  }
 }
 
 /** Prints the settings files that were read, and the merged settings. */

@@ -7,7 +7,7 @@
 import type { SettingsContent } from '../config/consent.ts';
 import { TRUST } from '../store/run-environment.ts';
 import { shortList } from '../loop/counted.ts';
-import { type Trust, keepConsent, trustCommand } from '../store/trust-of.ts';
+import { type NeedsTrust, type Trust, keepConsent, namesOf, trustCommand } from '../store/trust-of.ts';
 import { UserError } from '../user-error.ts';
 import { print } from './print.ts';
 import { settingsText } from './trust-text.ts';
@@ -15,10 +15,11 @@ import { visible } from '../text/one-line.ts';
 
 /** Returns the settings that the user agrees to, on a terminal; throws without one, and if the answer is no. */
 export async function askForTrust(
-  { open, consents, isInside, workspace }: Trust,
+  needed: NeedsTrust,
   { json = false }: { readonly json?: boolean },
 ): Promise<readonly SettingsContent[]> {
-  if (isInside) throw notFromInside(open, workspace);
+  const { open, consents, isInside, workspace } = needed.trust;
+  if (isInside) throw needed;
   // `node:tty` loads half of Node's networking, so it is loaded only for the question.
   const { isatty } = await import('node:tty');
   const obstacles: readonly (readonly [boolean, string])[] = [
@@ -70,17 +71,6 @@ function tooLongToAsk(cut: readonly string[], workspace: string): UserError {
 }
 
 const MAX_NAMES = 5;
-
-/** The error for an agent or a check that starts a loop. */
-export function notFromInside(open: readonly SettingsContent[], workspace: string): UserError {
-  return new UserError(
-    `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and an agent cannot trust settings; a person has to run in ${visible(workspace)}: ralph trust`,
-  );
-}
-
-export function namesOf(contents: readonly SettingsContent[]): string {
-  return contents.map(({ file }) => file).join(' and ');
-}
 
 function areOrIs(contents: readonly SettingsContent[]): string {
   return contents.length === 1 ? 'is' : 'are';

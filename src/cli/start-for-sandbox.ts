@@ -23,9 +23,8 @@ import { findFolder } from '../store/read-loop.ts';
 import type { ChildStart } from '../sandbox/request-shape.ts';
 import { runMarker } from '../store/run-environment.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
-import { trustOf } from '../store/trust-of.ts';
+import { NeedsTrust, trustOf } from '../store/trust-of.ts';
 import { UserError } from '../user-error.ts';
-import { notFromInside } from './consent.ts';
 import { flagSettings } from './options.ts';
 
 export async function startForSandbox(
@@ -40,8 +39,8 @@ export async function startForSandbox(
   if (earlier !== null)
     await new Rights(() => ({ is: 'sandbox', own: spec })).require('replace', earlier, command);
   const files = await readSettings(workspace);
-  const { open, isTrusted } = trustOf(files, workspace, false, { folder: folder.path });
-  if (!isTrusted) throw notFromInside(open, workspace);
+  const trust = trustOf(files, workspace, false, { folder: folder.path });
+  if (!trust.isTrusted) throw new NeedsTrust(trust);
   const { check = [], agent: _, ...rest } = options;
   const flags: Settings = {
     ...flagSettings({ ...rest, check, worktree: false, interactive: false }),

@@ -1,6 +1,6 @@
 /**
  * Makes the request for a loop from what a front asks for, the settings files and the environment. It prints nothing and
- * creates nothing: settings that are not trusted are handed back, to be shown.
+ * creates nothing.
  */
 import { adviceOn } from '../config/advice.ts';
 import { mergeSettings, type Settings } from '../config/config.ts';
@@ -13,7 +13,7 @@ import { refuseUnrelated } from '../store/child-limits.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import type { PromptSource, Spec } from '../store/spec.ts';
-import { keepConsent, trustOf, type Agreed, type Trust } from '../store/trust-of.ts';
+import { keepConsent, NeedsTrust, trustOf, type Agreed } from '../store/trust-of.ts';
 import { chooseAgent, firstInstalled, notesOn, withSettings } from './choose-agent.ts';
 import type { LoopRequest } from './create-loop.ts';
 import { checkSpendLimits } from './money.ts';
@@ -67,14 +67,11 @@ export interface MadeRequest extends Loaded {
   readonly isInside: boolean;
 }
 
-export interface NeedsTrust {
-  readonly needsTrust: Trust;
-}
-
+/** Throws `NeedsTrust` for settings that the user does not trust. */
 export async function makeRequest(
   asked: StartRequest,
   { named, loaded }: StartHelp = {},
-): Promise<MadeRequest | NeedsTrust> {
+): Promise<MadeRequest> {
   const { workspace } = asked;
   const read = asked.files === 'ignored' ? NO_SETTINGS_FILES : await readSettings(workspace);
   const files = { ...read, merged: mergeSettings(asked.defaults ?? {}, read.merged) };
@@ -82,7 +79,7 @@ export async function makeRequest(
   const { settings, policy, notes } = effective(files, asked.settings, workspace, { change, named });
   const prompt = asked.prompt ?? promptFromTaskFile(workspace, asked.name ?? null, policy);
   const trust = trustOf(read, workspace, asked.trust);
-  if (!trust.isTrusted) return { needsTrust: trust };
+  if (!trust.isTrusted) throw new NeedsTrust(trust);
   if (trust.open.length > 0) keepConsent(workspace, trust.open);
   const env = { ...startersEnvironment(process.env), ...asked.env };
   loaded?.({ files, settings }, env);
@@ -96,7 +93,7 @@ export async function makeRequest(
     name: asked.name ?? null,
     policy,
     agent: chosen.agent,
-    notes: [...chosen.notes, ...adviceOn(settings), ...notes],
+    notes: [...chosen.notes, ...(asked.files === 'ignored' ? [] : adviceOn(settings)), ...notes],
     prompt,
     promptFrom: asked.promptFrom,
     env,

@@ -1,12 +1,11 @@
 /** The settings and the policy of a loop inside a session. */
 import { effective } from '../config/effective.ts';
 import type { Settings } from '../config/config.ts';
-import { readSettings, type SettingsFiles } from '../config/read.ts';
+import { readSettings } from '../config/read.ts';
 import { parseDuration } from '../config/values.ts';
 import type { Policy } from '../loop/policy.ts';
-import { trustOf } from '../store/trust-of.ts';
+import { NeedsTrust, trustOf } from '../store/trust-of.ts';
 import { visible } from '../text/one-line.ts';
-import { UserError } from '../user-error.ts';
 import type { RalphArguments } from './arguments.ts';
 
 export interface SessionPolicy {
@@ -22,7 +21,8 @@ export async function sessionPolicy(
   delayMs: number,
 ): Promise<SessionPolicy> {
   const files = await readSettings(workspace);
-  refuseUntrusted(files, workspace);
+  const trust = trustOf(files, workspace);
+  if (!trust.isTrusted) throw new NeedsTrust(trust);
   const { policy, notes } = effective(files, flagsFor(asked), workspace);
   const ignored = [
     ...(policy.sandbox === null ? [] : ['sandbox']),
@@ -71,14 +71,4 @@ function flagsFor(asked: RalphArguments): Settings {
     ...(maxCost === undefined ? {} : { maxCost }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
   };
-}
-
-/** A session has no terminal on which to ask. */
-function refuseUntrusted(files: SettingsFiles, workspace: string): void {
-  const { open, isTrusted } = trustOf(files, workspace);
-  if (isTrusted) return;
-  const names = open.map(({ file }) => file).join(' and ');
-  throw new UserError(
-    `${names} of ${visible(workspace)} ${open.length === 1 ? 'is' : 'are'} not trusted yet; review with: ralph trust --show, then trust with: ralph trust (in a terminal, in that folder)`,
-  );
 }

@@ -14,6 +14,7 @@ import { TRUST } from './run-environment.ts';
 import type { ParentRun } from './spec.ts';
 import { visible } from '../text/one-line.ts';
 import { prepareState } from './state-place.ts';
+import { UserError } from '../user-error.ts';
 import { type Consent, consentsFor, hasConsent, isProtected, recordConsent } from './trust.ts';
 
 /** What the user has just agreed to: these contents, or whatever there is. */
@@ -53,6 +54,26 @@ export interface Trust {
   readonly isInside: boolean;
   /** Whether a loop may use all of it: nothing is open, or the user agrees with `--trust`, RALPH_TRUST or an answer. */
   readonly isTrusted: boolean;
+}
+
+/** Settings that are not trusted. A front that can ask shows them and starts again with what the user agrees to. */
+export class NeedsTrust extends UserError {
+  readonly trust: Trust;
+
+  constructor(trust: Trust) {
+    const { open, workspace, isInside } = trust;
+    const place = visible(workspace);
+    const remedy = isInside
+      ? `and an agent cannot trust settings; a person has to run in ${place}: ralph trust`
+      : 'review with: ralph trust --show, then trust with: ralph trust (in a terminal, in that folder)';
+    const what = `${namesOf(open)} of ${place} ${open.length === 1 ? 'is' : 'are'} not trusted yet`;
+    super(`${what}${isInside ? ',' : ';'} ${remedy}`);
+    this.trust = trust;
+  }
+}
+
+export function namesOf(contents: readonly SettingsContent[]): string {
+  return contents.map(({ file }) => file).join(' and ');
 }
 
 function consentsOfLoop(folder: string): readonly Consent[] {

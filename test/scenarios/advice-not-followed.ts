@@ -115,12 +115,12 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
     'session/answer-text.ts: ralph resume …',
     'session/answer-text.ts: ralph story …',
     'session/session-file.ts: ralph stop NAME',
-    'session/session-policy.ts: ralph trust',
-    'session/session-policy.ts: ralph trust --show',
     'session/session-start.ts: ralph ls',
     'session/session-start.ts: ralph stop …',
     'session/session.ts: ralph move …',
     'session/status-text.ts: ralph status …',
+    'store/trust-of.ts: ralph trust #2',
+    'store/trust-of.ts: ralph trust --show',
   ],
   // Most of these situations need a fault that is hard to bring about with the built command.
   'a row follows the same command in another situation': [

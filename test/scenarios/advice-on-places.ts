@@ -23,11 +23,11 @@ export const PLACES: readonly Advice[] = [
     from: [
       'cli/consent.ts: ralph trust',
       'cli/consent.ts: ralph trust --show',
-      'cli/consent.ts: ralph trust #2',
       'store/trust-of.ts: ralph trust --cwd …',
       'cli/consent.ts: ralph run',
       'cli/consent.ts: ralph trust --show #2',
       'store/trust-of.ts: ralph trust',
+      'store/trust-of.ts: ralph trust #3',
       'cli/doctor.ts: ralph trust --show',
       'cli/doctor.ts: ralph trust',
       'cli/trust.ts: ralph trust --revoke',
