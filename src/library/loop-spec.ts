@@ -1,26 +1,14 @@
 /** The spec of a loop in a program, and its validation and translation into a request. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { chooseAgent, notesOn, withSettings } from '../owner/choose-agent.ts';
-import { checkSpendLimits } from '../owner/money.ts';
+import { makeRequest, type StartRequest } from '../owner/make-request.ts';
 import type { LoopRequest } from '../owner/create-loop.ts';
 import { fileOrText } from '../owner/prompt-source.ts';
-import { parentRun } from '../store/enclosing-runs.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
-import { resolveAliases, type Resolved } from '../config/aliases.ts';
-import { policyInput, settingOf } from '../config/policy.ts';
+import { resolveAliases } from '../config/aliases.ts';
 import type { AgentSettings, Settings } from '../config/config.ts';
 import { parseDuration, parseSize } from '../config/values.ts';
-import { DEFAULT_POLICY } from '../loop/default-policy.ts';
-import { PRESET_NAMES, type FailAction, type Policy } from '../loop/policy.ts';
-import { presets } from '../loop/presets.ts';
-import {
-  describeProblem,
-  findProblems,
-  mergePolicy,
-  resolvePolicy,
-  type PolicyInput,
-} from '../loop/validate.ts';
+import type { FailAction } from '../loop/policy.ts';
+import type { PolicyInput } from '../loop/validate.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { performer, type AgentFunction } from './function-agent.ts';
 import { rejectUnknown } from './unknown-options.ts';
@@ -112,26 +100,25 @@ export async function requestOf(given: LoopSpec): Promise<LoopRequest> {
     throw new UserError(`${clash.alias} and ${clash.name} are two names of one option; keep one of them`);
   rejectUnknown(spec, Object.keys(KNOWN));
   rejectWrongTypes(spec, resolved.written('checks'));
-  const workspace = resolve(spec.workspace ?? '.');
+  const { prompt, promptFile, specFile, agent, name, env, fresh, policy, signal: _, ...rest } = spec;
+  const { workspace: folder = '.', ...settings } = rest;
+  const workspace = resolve(folder);
   if (statSync(workspace, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new UserError(`workspace must be an existing folder, got ${JSON.stringify(workspace)}`);
-  const policy = policyOf(resolved, workspace);
-  const env = { ...startersEnvironment(process.env), ...spec.env };
-  const { agent, perform } = await agentOf(spec, policy, env, workspace);
-  await checkSpendLimits(policy.limits, agent);
-  return {
+  const { perform, ...called } = calledAgent(agent);
+  const asked: StartRequest = {
+    ...called,
     workspace,
-    name: spec.name ?? null,
+    name,
+    prompt: promptOf({ prompt, promptFile, specFile }, workspace),
+    files: 'ignored',
+    settings: { ...settingsOf(settings), ...called.settings },
     policy,
-    agent,
-    notes: notesOn(agent),
-    prompt: promptOf(spec, workspace),
     env,
-    fresh: spec.fresh === true,
-    worktree: spec.worktree === true,
-    parent: parentRun(),
-    perform,
+    fresh,
   };
+  const { request } = await makeRequest(asked, { named: resolved.written });
+  return { ...request, perform };
 }
 
 /** The default name of a function agent. */
@@ -146,14 +133,10 @@ export function asFunction(agent: AgentFunction | FunctionAgent): NonNullable<Lo
   return performer(run, { name, model: model ?? null });
 }
 
-type Chosen = Pick<LoopRequest, 'agent' | 'perform'>;
+type CalledAgent = Partial<Pick<StartRequest, 'agent' | 'command' | 'settings' | 'defaults'>> &
+  Pick<LoopRequest, 'perform'>;
 
-async function agentOf(
-  { agent, env: given = {} }: LoopSpec,
-  policy: Policy,
-  env: Readonly<Record<string, string>>,
-  workspace: string,
-): Promise<Chosen> {
+function calledAgent(agent: LoopAgent): CalledAgent {
   if (typeof agent === 'function' || (isObject(agent) && 'run' in agent)) {
     const model = typeof agent === 'function' ? undefined : agent.model;
     // A function is read like the agent `scripted`, and has no command.
@@ -167,16 +150,18 @@ async function agentOf(
   }
   const named: Partial<CommandAgent> & Omit<Partial<NamedAgent>, 'name'> =
     typeof agent === 'string' ? { name: agent } : agent;
-  const { name, flags, model, promptVia, command = [], dropEnv = [] } = named;
-  const choice = withSettings(
-    { agent: name ?? null, model: null, command, promptVia: null, drop: dropEnv, given: Object.keys(given) },
-    { name, flags, model, promptVia },
-  );
-  const called = { ...choice, promptVia: choice.promptVia ?? promptVia ?? null };
-  return { agent: await chooseAgent(called, policy, env, workspace) };
+  const { name, flags, model, promptVia, command = [], dropEnv } = named;
+  return {
+    command,
+    settings: { agent: { name, model, promptVia, env: { drop: dropEnv } } },
+    defaults: { agent: { flags } },
+  };
 }
 
-function promptOf({ prompt, promptFile, specFile }: LoopSpec, workspace: string): LoopRequest['prompt'] {
+function promptOf(
+  { prompt, promptFile, specFile }: Pick<LoopSpec, 'prompt' | 'promptFile' | 'specFile'>,
+  workspace: string,
+): LoopRequest['prompt'] {
   if (prompt !== undefined && promptFile !== undefined)
     throw new UserError('prompt and promptFile exclude each other; give one of them');
   if (promptFile !== undefined) return readable('promptFile', resolve(workspace, promptFile));
@@ -195,27 +180,14 @@ function readable(option: string, path: string): ReturnType<typeof fileOrText> {
   }
 }
 
-function policyOf({ content: spec, written }: Resolved<LoopSpec>, workspace: string): Policy {
+/** The settings of the loop; `schema.ts` checks those of files. */
+function settingsOf(spec: LoopSettings & Pick<LoopSpec, 'checks'>): Settings {
   for (const key of TIMES) if (spec[key] !== undefined) parseDuration(key, String(spec[key]));
   for (const key of SIZES) if (spec[key] !== undefined) parseSize(key, String(spec[key]));
   if ((spec.scm?.tasks ?? []).length > 0 && spec.scm?.command === undefined)
     throw new UserError('scm.command is required with scm.tasks, for example: "git"');
   const checks = spec.checks?.map((check) => (typeof check === 'string' ? { command: check } : { ...check }));
-  const settings: Settings = { ...spec, agent: undefined, checks };
-  const preset = PRESET_NAMES.find((name) => name === spec.preset);
-  const base = preset === undefined ? DEFAULT_POLICY : presets[preset].policy;
-  const resolution = resolvePolicy({
-    preset: spec.preset,
-    ...policyInput(settings, base, workspace),
-  });
-  const policy = resolution.ok ? mergePolicy(resolution.policy, spec.policy ?? {}) : null;
-  const problems = resolution.ok ? findProblems(policy) : resolution.problems;
-  if (policy !== null && problems.length === 0) return policy;
-  const named = problems.map((problem) => {
-    const setting = settingOf(problem.field, settings);
-    return describeProblem({ ...problem, field: setting === null ? problem.field : written(setting) });
-  });
-  throw new UserError(named.join('; '));
+  return { ...spec, checks };
 }
 
 const TIMES = [
