@@ -77,29 +77,16 @@ export async function startSession(request: SessionRequest): Promise<StartedSess
   if (!existsSync(request.workspace)) throw new UserError(`there is no folder ${visible(request.workspace)}`);
   const workspace = realpathSync(request.workspace);
   // Not needed to end a turn, which is to be fast: what reads settings and creates loops is half of all code.
-  const [{ sessionPolicy }, { createLoop }] = await Promise.all([
-    import('./session-policy.ts'),
+  const [{ sessionRequest }, { createLoop }] = await Promise.all([
+    import('./session-request.ts'),
     import('../owner/create-loop.ts'),
   ]);
-  const { policy, notes } = await sessionPolicy(workspace, asked, delayMs);
+  const made = await sessionRequest(workspace, asked, delayMs);
+  const { policy } = made;
   await cancelSession(session, stateDir);
   forgetEnded(stateDir);
   const turns = new Turns(null);
-  const loop = await createLoop({
-    workspace,
-    name: null,
-    policy,
-    agent: { kind: 'scripted', argv: [] },
-    prompt: { text: asked.prompt },
-    env,
-    place: 'session',
-    session,
-    tags: [program],
-    fresh: false,
-    notes,
-    parent: null,
-    turns,
-  });
+  const loop = await createLoop({ ...made, env, session, tags: [program], turns });
   const [detector] = policy.completion.detectors;
   const promise = detector !== undefined && 'value' in detector ? detector.value : '';
   const state: RalphLoopState = {

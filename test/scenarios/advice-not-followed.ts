@@ -69,7 +69,7 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
     'mcp/command.ts: ralph … #4',
     'owner/answer-sandbox.ts: ralph tell',
     'session/arguments.ts: ralph run',
-    'session/session-policy.ts: ralph run',
+    'session/session-request.ts: ralph run',
   ],
   // test/scenarios/children.test.ts, sandboxed-children.test.ts and bus-posts.test.ts have agents that do.
   'advice for the agent': [

@@ -1,36 +1,34 @@
-/** The settings and the policy of a loop inside a session. */
-import { effective } from '../config/effective.ts';
+/** What is asked for a loop inside a session. */
 import type { Settings } from '../config/config.ts';
-import { readSettings } from '../config/read.ts';
 import { parseDuration } from '../config/values.ts';
 import type { Policy } from '../loop/policy.ts';
-import { NeedsTrust, trustOf } from '../store/trust-of.ts';
+import type { LoopRequest } from '../owner/create-loop.ts';
+import { makeRequest } from '../owner/make-request.ts';
 import { visible } from '../text/one-line.ts';
 import type { RalphArguments } from './arguments.ts';
 
-export interface SessionPolicy {
-  readonly policy: Policy;
-  /** What the person should know about settings that do not apply here. */
-  readonly notes: readonly string[];
-}
-
-/** The policy for a task, from the trusted settings of the workspace and what was asked for; throws a `UserError`. */
-export async function sessionPolicy(
+/** The request for a task, from the trusted settings of the workspace and what was asked for; throws a `UserError`. */
+export async function sessionRequest(
   workspace: string,
   asked: RalphArguments,
   delayMs: number,
-): Promise<SessionPolicy> {
-  const files = await readSettings(workspace);
-  const trust = trustOf(files, workspace);
-  if (!trust.isTrusted) throw new NeedsTrust(trust);
-  const { policy, notes } = effective(files, flagsFor(asked), workspace);
+): Promise<LoopRequest> {
+  const { request, files } = await makeRequest({
+    workspace,
+    prompt: { text: asked.prompt },
+    settings: flagsFor(asked),
+    agent: { kind: 'scripted', argv: [] },
+  });
+  const { policy, notes = [] } = request;
   const ignored = [
     ...(policy.sandbox === null ? [] : ['sandbox']),
     ...(files.merged.worktree === true ? ['worktree'] : []),
   ];
   const ignoredNote = `the setting ${ignored.join(' and ')} does not apply to a loop inside a session; use ralph run for it`;
   return {
+    ...request,
     policy: inSession(asked.strict === true ? strictly(policy) : policy, delayMs),
+    place: 'session',
     notes: ignored.length === 0 ? notes : [...notes, ignoredNote],
   };
 }
@@ -64,11 +62,11 @@ function flagsFor(asked: RalphArguments): Settings {
   return {
     preset: 'promise',
     worktree: false,
-    ...(maxIterations === undefined ? {} : { maxIterations }),
-    ...(completionPromise === undefined ? {} : { completionPromise }),
-    ...(checks.length === 0 ? {} : { checks: checks.map((command) => ({ command })) }),
-    ...(maxTime === undefined ? {} : { maxTime }),
-    ...(maxCost === undefined ? {} : { maxCost }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
+    maxIterations,
+    completionPromise,
+    checks: checks.length === 0 ? undefined : checks.map((command) => ({ command })),
+    maxTime,
+    maxCost,
+    maxTokens,
   };
 }
