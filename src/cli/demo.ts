@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLoop } from '../owner/create-loop.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
+import { makeRequest } from '../owner/make-request.ts';
 import { runGit } from '../scm/git.ts';
-import { resolvePolicy } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
 import { warn } from './print.ts';
@@ -27,24 +26,16 @@ export async function demo(): Promise<number> {
     say(paint('bold', `$ ralph run "Fix the typo in greeting.txt" --check '${CHECK}' -- scripted-agent`));
     await runGit(folder, ['init', '--quiet', workspace]);
     writeFileSync(join(workspace, 'greeting.txt'), 'hello wrold\n');
-    const resolution = resolvePolicy({
-      preset: 'default',
-      checks: { commands: [{ command: CHECK, action: 'APPEND', hint: null }] },
-      limits: { iterations: 5 },
-    });
-    if (!resolution.ok) throw new Error('the policy of the demo is invalid');
     const agent = fileURLToPath(new URL('./demo-agent.js', import.meta.url));
-    const loop = await createLoop({
+    const { request } = await makeRequest({
       workspace,
       name: 'demo',
-      policy: resolution.policy,
-      agent: { kind: 'scripted', argv: [process.execPath, agent] },
       prompt: { text: 'Fix the typo in greeting.txt.' },
-      env: startersEnvironment(process.env),
-      fresh: false,
-      parent: null,
+      files: 'ignored',
+      settings: { checks: [{ command: CHECK }], maxIterations: 5 },
+      agent: { kind: 'scripted', argv: [process.execPath, agent] },
     });
-    const code = await drive(loop, { isTemporary: true });
+    const code = await drive(await createLoop(request), { isTemporary: true });
     say('');
     if (code !== 0) throw new UserError('the demo failed; see the messages above', code);
     say('In your own repository, with a real agent:');
