@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLoop } from '../owner/create-loop.ts';
 import { makeRequest } from '../owner/make-request.ts';
+import { STATE } from '../store/state-folder.ts';
 import { runGit } from '../scm/git.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
@@ -16,7 +17,7 @@ const CHECK = 'grep -qx "hello world" greeting.txt';
 export async function demo(): Promise<number> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-demo-')));
   // Keeps the demo out of the user's list of loops.
-  process.env['XDG_STATE_HOME'] = join(folder, 'state');
+  process.env[STATE] = join(folder, 'state');
   const workspace = join(folder, 'project');
   try {
     say('A loop in a temporary repository with a typo, and a check that finds it.');
