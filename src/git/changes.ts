@@ -7,33 +7,42 @@
  */
 import { differences, GITLINK_MODE, type Difference } from './differences.ts';
 import { leftOutOf } from './records.ts';
-import { emptyTree, readRecord } from './refs.ts';
+import { emptyTree, headCommit } from './refs.ts';
 import { isRalphs } from './tree.ts';
-import { bothOf, gitOutput, type Repository } from './git.ts';
+import { bothOf, GitError, gitOutput, resolveRevision, type Repository } from './git.ts';
 
 /** The loop's changes in a tree, compared with the record of its start. */
 export async function changesSince(
   repository: Repository,
-  { start: ref, tree, head: earlierHead }: Since,
+  { start, tree, ...heads }: Since,
 ): Promise<readonly Difference[]> {
-  const { head, ...start } = await readRecord(repository, ref);
+  const orEmpty = async (commit: string | null): Promise<string> => commit ?? emptyTree(repository);
+  const { head: commit = await headCommit(repository), before = commit } = heads;
+  const head = await orEmpty(commit);
   const names = async (from: string, to: string): Promise<ReadonlySet<string>> =>
     new Set((await differences(repository, from, to)).map(({ path }) => path));
-  const [different, touched] = await bothOf(differences(repository, head, tree), names(start.tree, tree));
+  const [different, touched] = await bothOf(
+    differences(repository, head, tree),
+    names(`${start}^{tree}`, tree),
+  ).catch(async (error: unknown) => {
+    if ((await resolveRevision(repository, start)) !== null) throw error;
+    throw new GitError(`the record of the loop's start is gone: ${start}`);
+  });
   const uncommitted = different.filter(({ path }) => !isRalphs(path));
   if (uncommitted.length === 0) return [];
   // A file that was committed after the tree was written is newer than the tree.
-  const newer =
-    earlierHead === undefined ? NONE : await names(earlierHead ?? (await emptyTree(repository)), head);
+  const newer = await names(await orEmpty(before), head);
   // A file that was committed since the start belongs to the loop even if it is now as it was at the start.
-  const committed = uncommitted.every(({ path }) => touched.has(path)) ? NONE : await names(start.base, head);
+  const committed = uncommitted.every(({ path }) => touched.has(path))
+    ? NONE
+    : await names(await orEmpty(await resolveRevision(repository, `${start}^1`)), head);
   const byLoop = uncommitted.filter(
     (file) => (touched.has(file.path) || committed.has(file.path)) && !newer.has(file.path),
   );
   const unknown = await unknownRepositories(repository, byLoop);
   // What the start left out was there before the loop, even if there is room for it by now.
   const isAnyNew = byLoop.some(({ kind }) => kind === 'new');
-  const leftOut = new Set(isAnyNew ? await leftOutOf(repository, ref) : []);
+  const leftOut = new Set(isAnyNew ? await leftOutOf(repository, start) : []);
   return byLoop.filter(({ path, kind }) => !unknown.has(path) && !(kind === 'new' && leftOut.has(path)));
 }
 
@@ -42,8 +51,10 @@ export interface Since {
   readonly start: string;
   /** The tree to look for changes in. */
   readonly tree: string;
-  /** HEAD when the tree was written, if that was earlier; null if there was no commit. */
+  /** HEAD, if it was asked for just now; null if there is no commit. */
   readonly head?: string | null;
+  /** HEAD when the tree was written, if that was earlier. */
+  readonly before?: string | null;
 }
 
 const NONE: ReadonlySet<string> = new Set();

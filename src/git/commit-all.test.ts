@@ -6,6 +6,7 @@ import { GitFolder } from '../../test/rig/git-folder.ts';
 import { changesSince } from './changes.ts';
 import { cancelCommit, finishCommit, prepareCommit } from './commit.ts';
 import { differences } from './differences.ts';
+import { readCommit } from './made-commit.ts';
 import { seeTree } from './seen-tree.ts';
 import { recordTree } from './refs.ts';
 import { writeTree } from './tree.ts';
@@ -44,7 +45,7 @@ describe('a commit of all changes since the last one', () => {
     const { args, env } = await prepare();
     expect(staged()).toEqual(CHANGES);
     at.gitWith(env, ...args);
-    await finishCommit(at.repository(), notes, at.git('rev-parse', 'HEAD').trim());
+    await finishCommit(at.repository(), notes, await readCommit(at.repository(), 'HEAD'));
     expect([at.status, staged()]).toEqual([[], []]);
     at.write('changed', '3');
     const { tree } = await seeTree(at.repository(), at.scratch);

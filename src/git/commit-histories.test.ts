@@ -6,6 +6,7 @@ import { GitFolder } from '../../test/rig/git-folder.ts';
 import { filesIn, filesOf, put, sorted, type Files } from '../../test/rig/git-history.ts';
 import { changesSince } from './changes.ts';
 import { prepareCommit, finishCommit } from './commit.ts';
+import { readCommit } from './made-commit.ts';
 import { seeTree } from './seen-tree.ts';
 import { recordTree } from './refs.ts';
 import { writeTree } from './tree.ts';
@@ -76,7 +77,7 @@ async function checkCommits(at: GitFolder, byLoop: readonly (readonly Edit[])[])
     const plan = { folder: at.folder, message: 'work' };
     const { args, env } = await prepareCommit(repository, changes, plan);
     at.gitWith(env, ...args);
-    await finishCommit(repository, at.folder, at.git('rev-parse', 'HEAD').trim());
+    await finishCommit(repository, at.folder, await readCommit(repository, 'HEAD'));
     /* oxlint-enable no-await-in-loop */
 
     const expected = new Map(head);

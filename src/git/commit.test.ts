@@ -12,6 +12,7 @@ import {
   cancelCommit,
   wasAttempted,
 } from './commit.ts';
+import { readCommit } from './made-commit.ts';
 import { problemWith } from './state.ts';
 import { recordTree } from './refs.ts';
 import { writeTree } from './tree.ts';
@@ -50,7 +51,7 @@ const prepares = async (message: string, folder?: string, list?: readonly Differ
 };
 const commits = async (message = 'work', folder?: string, list?: readonly Difference[]) => {
   const make = await prepares(message, folder, list);
-  await finishCommit(at.repository(folder), notes, make());
+  await finishCommit(at.repository(folder), notes, await readCommit(at.repository(folder), make()));
 };
 /** The files that the last commit changed. */
 const committed = () =>
@@ -260,7 +261,7 @@ describe('a change after the checks', () => {
     const tree = await writeTree(at.repository(), at.scratch);
     at.write('a', 'newer');
     at.git('commit', '--quiet', '--message', 'newer', '--', 'a');
-    const list = await changesSince(at.repository(), { start: START, tree, head });
+    const list = await changesSince(at.repository(), { start: START, tree, before: head });
     expect(list.map(({ path }) => path)).toEqual(['b']);
     await commits('work', undefined, list);
     expect(at.git('show', 'HEAD:a', 'HEAD:b')).toBe('newergreen');

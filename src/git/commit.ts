@@ -14,6 +14,7 @@ import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nullable, string } from '../loop/shape.ts';
 import type { Difference } from './differences.ts';
 import { bothOf, execGit, gitLine, outputIn, scratchIn, withGitConfig, type Repository } from './git.ts';
+import type { MadeCommit } from './made-commit.ts';
 import { objectId } from './object-id.ts';
 import { countLoose } from './pack-records.ts';
 import { headCommit } from './refs.ts';
@@ -28,9 +29,10 @@ import { copyIndex, ISOLATED } from './tree.ts';
 export async function prepareCommit(
   repository: Repository,
   changes: readonly Difference[],
-  { folder, message }: CommitPlan,
+  { folder, ...plan }: CommitPlan,
 ): Promise<PreparedCommit> {
-  const head = await noteHead(repository, folder, { tree: readNote(folder)?.tree ?? null, message });
+  const { message } = plan;
+  const head = await noteHead(repository, folder, { tree: readNote(folder)?.tree ?? null, ...plan });
   const index = indexFile(folder);
   await copyIndex(repository, index);
   await bothOf(
@@ -68,6 +70,8 @@ export interface CommitPlan {
   /** Where the attempt is noted, for an owner that takes over. */
   readonly folder: string;
   readonly message: string;
+  /** What is checked out, if that was asked just now. */
+  readonly head?: string | null;
 }
 
 export interface PreparedCommit {
@@ -107,9 +111,9 @@ export async function cancelCommit(repository: Repository, folder: string): Prom
 }
 
 /** The commit was made: updates the user's index and runs the maintenance that git runs after any commit. */
-export async function finishCommit(repository: Repository, folder: string, commit: string): Promise<void> {
+export async function finishCommit(repository: Repository, folder: string, made: MadeCommit): Promise<void> {
   rmSync(indexFile(folder), { force: true });
-  await followCommit(repository, stagedFile(folder), commit);
+  await followCommit(repository, stagedFile(folder), made);
   await maintain(repository);
 }
 

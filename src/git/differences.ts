@@ -1,5 +1,4 @@
 import { gitOutput, type Repository } from './git.ts';
-import { isObjectId } from './object-id.ts';
 
 /** A file in which two trees differ. */
 export interface Difference {
@@ -21,23 +20,10 @@ export async function differences(
   to: string,
 ): Promise<readonly Difference[]> {
   if (from === to) return [];
-  const key = [repository.folder, from, to].join('\0');
-  const known = lastDifferences.get(key);
-  if (known !== undefined) return known;
-  const found = parseDifferences(
+  return parseDifferences(
     await gitOutput(repository, ['diff-tree', '-r', ...RAW_OPTIONS, from, to, '--', '.']),
   );
-  if (![from, to].every(isObjectId) || found.length > MAX_REMEMBERED) return found;
-  const [oldest] = lastDifferences.keys();
-  if (oldest !== undefined && lastDifferences.size >= MAX_PAIRS) lastDifferences.delete(oldest);
-  lastDifferences.set(key, found);
-  return found;
 }
-
-/** Objects never change, and a commit asks twice for the same ones. */
-const lastDifferences = new Map<string, readonly Difference[]>();
-const MAX_PAIRS = 6;
-const MAX_REMEMBERED = 1000;
 
 /** The options that make git print differences as `parseDifferences` reads them. */
 export const RAW_OPTIONS: readonly string[] = ['-z', '--raw', '--no-renames', '--no-abbrev'];

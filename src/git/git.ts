@@ -18,7 +18,6 @@ import { findCommand } from '../process/command.ts';
 import { wrappedShort, type Wrapper } from '../process/sandboxed.ts';
 import { inQuotes } from '../process/shell-quote.ts';
 import { GitError, GitMissing } from './git-error.ts';
-import { isObjectId } from './object-id.ts';
 
 export { GitError };
 
@@ -266,19 +265,6 @@ export async function resolveRevision(repository: Repository, revision: string):
   // Any other exit code means that git could not look, which does not prove that the revision is missing.
   if (answer.code !== 0 && answer.code !== 1) throw gitFailure(['rev-parse'], answer);
   return answer.code === 0 ? answer.stdout.toString('latin1').trim() : null;
-}
-
-/** The object ids of revisions, asked for at once; null for each that does not exist. */
-export async function resolveRevisions(
-  repository: Repository,
-  revisions: readonly string[],
-): Promise<readonly (string | null)[]> {
-  const args = ['cat-file', '--batch-check=%(objectname)'];
-  const input = revisions.map((revision) => `${revision}\n`).join('');
-  const answer = await execGit(repository, args, {}, { input });
-  if (answer.code !== 0) throw gitFailure(args, answer);
-  const lines = answer.stdout.toString('latin1').split('\n');
-  return revisions.map((_, index) => lines.slice(index, index + 1).find(isObjectId) ?? null);
 }
 
 /** The top of the working tree that contains the folder, in Latin-1. */

@@ -14,6 +14,7 @@ import {
   thinRecords,
 } from './records.ts';
 import { recordName, recordTree } from './refs.ts';
+import { fingerprintOfSeen, seeTree } from './seen-tree.ts';
 import { writeTree } from './tree.ts';
 
 const IT = { id: 'it-1a2b3c4d', name: 'it' };
@@ -104,6 +105,28 @@ describe('a checkpoint', () => {
     expect(at.git('log', '-1', '--format=%P%n%s', recordName(IT.id, '2'))).toBe(
       `${shown(1)}ralph: it, iteration 2\n`,
     );
+  });
+
+  it.each([
+    { when: 'with changes', content: '2' },
+    { when: 'without changes', content: '1' },
+  ])('keeps what a look saw $when if an agent commits before it is recorded', async ({ content }) => {
+    const repository = at.repository();
+    at.write('a', '1');
+    at.commits();
+    await recordStart();
+    at.write('a', content);
+    const seen = await seeTree(repository, at.scratch);
+    at.write('late', '1');
+    at.commits('Add late');
+    const recorded = await takeCheckpoint(repository, IT, 1, seen);
+    const parsed = (revision: string) => at.git('rev-parse', revision).trim();
+    expect(parsed(`${recorded.ref}^{tree}`)).toBe(seen.tree);
+    expect(parsed(`${recorded.ref}^`)).toBe(parsed(recordName(IT.id, 'start')));
+    const next = await takes(2);
+    expect(parsed(next.ref)).toBe(parsed('HEAD'));
+    const [before, after] = [recorded, next].map((one) => fingerprintOfSeen(repository, one));
+    expect(await after).not.toBe(await before);
   });
 
   it('works without any commit, during a merge, and after the agent switched branches', async () => {

@@ -18,9 +18,9 @@ export async function takeCheckpoint(
   what: string | SeenTree,
 ): Promise<Checkpoint> {
   const found = typeof what === 'string' ? await seeTree(repository, what) : what;
-  const { tree, large } = found;
+  const { tree, head, large } = found;
   const ref = recordName(id, String(iteration));
-  const recordOn = (on: string | null): Promise<string | null> =>
+  const recordOn = (on: string | null): Promise<void> =>
     recordTree(repository, {
       ref,
       tree,
@@ -28,17 +28,16 @@ export async function takeCheckpoint(
       trailers: [`Ralph-Loop: ${name}`, `Ralph-Iteration: ${iteration}`, ...leftOutTrailers(large)],
       on,
       // Its message cannot name what is left out.
-      mayBeHead: on !== null && large.length === 0,
+      mayBeHead: head === tree && large.length === 0,
     });
   // Usually the iteration before has a record, which saves listing all of them.
   let on: string | null = recordName(id, iteration === 1 ? 'start' : String(iteration - 1));
-  let head = await recordOn(on);
-  if (head === null) {
+  await recordOn(on).catch(async () => {
     on = await recordBefore(repository, id, iteration);
-    head = await recordOn(on);
-  }
+    await recordOn(on);
+  });
   const known = large.length === 0 || iteration === 1 ? [] : await leftOutOf(repository, on);
-  return { ...found, head: head ?? '', ref, fresh: large.filter((path) => !known.includes(path)) };
+  return { ...found, ref, fresh: large.filter((path) => !known.includes(path)) };
 }
 
 /** The tree that is recorded, and what it lacks. */

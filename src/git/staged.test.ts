@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { changesSince } from './changes.ts';
 import { finishCommit, prepareCommit } from './commit.ts';
+import { readCommit } from './made-commit.ts';
 import { stagedChanges } from './staged.ts';
 import { recordTree } from './refs.ts';
 import { writeTree } from './tree.ts';
@@ -31,7 +32,7 @@ async function commit(meanwhile: () => void = () => {}): Promise<void> {
   const { args, env } = await prepareCommit(repository, changes, { folder: notes, message: 'work' });
   meanwhile();
   at.gitWith(env, ...args);
-  await finishCommit(repository, notes, at.git('rev-parse', 'HEAD').trim());
+  await finishCommit(repository, notes, await readCommit(repository, 'HEAD'));
 }
 
 const staged = () => stagedChanges(at.repository(), at.git('rev-parse', 'HEAD^{tree}').trim());

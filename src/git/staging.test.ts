@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { prepareCommit } from './commit.ts';
 import { differences } from './differences.ts';
+import { readCommit } from './made-commit.ts';
 import { followCommit, stage, unstage } from './staging.ts';
 import { writeTree } from './tree.ts';
 
@@ -74,7 +75,7 @@ describe('followCommit', () => {
     at.gitWith(own, 'read-tree', 'HEAD');
     at.gitWith(own, 'add', 'a', 'gen', 'c');
     at.gitWith(own, 'commit', '--quiet', '--message', 'work');
-    await followCommit(at.repository(), note, 'HEAD');
+    await followCommit(at.repository(), note, await readCommit(at.repository(), 'HEAD'));
     expect(at.status).toEqual(['?? n']);
   });
 
@@ -87,7 +88,7 @@ describe('followCommit', () => {
     at.write('a', 'newer');
     at.write('b', 'newer');
     at.git('add', 'a', 'b');
-    await followCommit(at.repository(), note, 'HEAD');
+    await followCommit(at.repository(), note, await readCommit(at.repository(), 'HEAD'));
     expect(at.status).toEqual(['M  a', 'M  b']);
   });
 });

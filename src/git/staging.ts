@@ -13,7 +13,8 @@ import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, list, rule, string } from '../loop/shape.ts';
 import { parseDifferences, RAW_OPTIONS, type Difference } from './differences.ts';
 import { foldersOf } from './folders.ts';
-import { execGit, gitFailure, gitLine, gitOutput, outputIn, type Repository } from './git.ts';
+import { execGit, gitFailure, gitOutput, type Repository } from './git.ts';
+import type { MadeCommit } from './made-commit.ts';
 import { headOrEmpty } from './refs.ts';
 import { ISOLATED } from './tree.ts';
 
@@ -44,7 +45,7 @@ export async function unstage(repository: Repository, note: string): Promise<voi
   if (!existsSync(note)) return;
   const uninterrupted = { ...repository, interrupt: NEVER };
   const head = await headOrEmpty(uninterrupted);
-  const differing = entriesIn(await gitOutput(uninterrupted, diffIndex(head)));
+  const differing = await differingEntries(uninterrupted, head);
   const unchanged = readNote(note).filter(({ path, entry }) => differing.get(path) === entry);
   await updateIndex(uninterrupted, previousEntries(unchanged));
   rmSync(note, { force: true });
@@ -54,24 +55,25 @@ export async function unstage(repository: Repository, note: string): Promise<voi
  * The commit was made. A hook may have changed, added or left out files: every entry that is as it was before, or as it
  * was staged, becomes what was committed.
  */
-export async function followCommit(repository: Repository, note: string, commit: string): Promise<void> {
+export async function followCommit(
+  repository: Repository,
+  note: string,
+  { commit, files }: MadeCommit,
+): Promise<void> {
   const uninterrupted = { ...repository, interrupt: NEVER };
-  const [listed, differingNow] = await gitLine(uninterrupted, (git) => [
-    git(['diff-tree', '-r', ...RAW_OPTIONS, '--root', '--no-commit-id', commit]),
-    git(diffIndex(commit)),
-  ]);
-  const committed = parseDifferences(outputIn(listed, 'diff-tree'));
-  const differing = entriesIn(outputIn(differingNow, 'diff-index'));
-  const staged = readNote(note);
-  const stagedEntries = new Map(staged.map(({ path, entry }) => [path, entry] as const));
-  const isOutdated = ({ path, modes, object }: Difference): boolean =>
-    differing.get(path) === (stagedEntries.get(path) ?? `${modes[0]} ${object}`);
-  const inCommit = new Set(committed.map(({ path }) => path));
-  const leftOut = staged.filter(({ path, entry }) => !inCommit.has(path) && differing.get(path) === entry);
-  await updateIndex(uninterrupted, [
-    ...previousEntries(leftOut),
-    ...committed.filter(isOutdated).map(indexEntry),
-  ]);
+  const staged = new Map(readNote(note).map((one) => [one.path, one] as const));
+  const committed = entriesOf(files);
+  const isAsStaged = ([path, entry]: readonly [string, string]): boolean => staged.get(path)?.entry === entry;
+  if (committed.size !== staged.size || ![...committed].every(isAsStaged)) {
+    const differing = await differingEntries(uninterrupted, commit);
+    const isOutdated = ({ path, modes, object }: Difference): boolean =>
+      differing.get(path) === (staged.get(path)?.entry ?? `${modes[0]} ${object}`);
+    const leftOut = [...staged.values()].filter(
+      ({ path, entry }) => !committed.has(path) && differing.get(path) === entry,
+    );
+    const entries = [...previousEntries(leftOut), ...files.filter(isOutdated).map(indexEntry)];
+    await updateIndex(uninterrupted, entries);
+  }
   rmSync(note, { force: true });
 }
 
@@ -159,13 +161,14 @@ function previousEntries(staged: readonly Staged[]): readonly string[] {
   return [...removals, ...staged.flatMap(({ before }) => before)];
 }
 
-/** Lists the entries of the user's index that differ from a tree. */
-function diffIndex(tree: string): readonly string[] {
-  return ['diff-index', '--cached', ...RAW_OPTIONS, '--ignore-submodules=none', tree];
+/** The entries of the user's index that differ from a tree. */
+async function differingEntries(repository: Repository, tree: string): Promise<ReadonlyMap<string, string>> {
+  const args = ['diff-index', '--cached', ...RAW_OPTIONS, '--ignore-submodules=none', tree];
+  return entriesOf(parseDifferences(await gitOutput(repository, args)));
 }
 
-function entriesIn(raw: string): ReadonlyMap<string, string> {
-  const found = parseDifferences(raw);
+/** By path: what the differences make of entries. */
+function entriesOf(found: readonly Difference[]): ReadonlyMap<string, string> {
   return new Map(found.map(({ path, modes, becomes }) => [path, `${modes[1]} ${becomes}`] as const));
 }
 

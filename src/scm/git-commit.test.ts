@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
+import { changesSince } from '../git/changes.ts';
 import { noteHead } from '../git/commit.ts';
 import { seeTree } from '../git/seen-tree.ts';
 import { recordTree } from '../git/refs.ts';
@@ -39,6 +40,7 @@ const commit = (order: Partial<GitCommitOrder> = {}, interrupt = new AbortContro
     folder,
     start: START,
     message: () => 'Add b',
+    changes: null,
     isMessageByAgent: false,
     run,
     ...order,
@@ -55,17 +57,29 @@ const hook = (name: string, script: string) => {
 };
 
 describe('a commit with git', () => {
-  it('keeps a commit that the user made after the checks', async () => {
+  it.each([true, false])('keeps a commit that the user made after the checks, known=%s', async (isKnown) => {
     at.write('mine', 'old');
     at.commits();
     at.write('a', 'by the loop');
+    at.write('mine', 'half');
     const { tree } = await seeTree(at.repository(), at.scratch);
     await noteHead(at.repository(), folder, { tree });
+    const changes = isKnown ? await changesSince(at.repository(), { start: START, tree }) : null;
     at.write('mine', 'new');
     at.git('commit', '--quiet', '--message', 'Change mine', '--', 'mine');
-    await commit({ message: () => 'Change a' });
+    await commit({ message: () => 'Change a', changes });
     expect(at.git('show', '--format=%s', '--name-only', 'HEAD')).toBe('Change a\n\na\n');
     expect(at.git('show', 'HEAD:mine')).toBe('new');
+    expect(at.status).toEqual([]);
+  });
+
+  it('of changes that were just found does not look for them again', async () => {
+    at.write('b', '1');
+    const tree = await writeTree(at.repository(), at.scratch);
+    await noteHead(at.repository(), folder, { tree });
+    const changes = await changesSince(at.repository(), { start: START, tree });
+    await commit({ changes, start: 'refs/ralph/it/none' });
+    expect(at.git('show', '--format=%s', '--name-only', 'HEAD')).toBe('Add b\n\nb\n');
     expect(at.status).toEqual([]);
   });
 
@@ -73,7 +87,7 @@ describe('a commit with git', () => {
     at.write('b', 'checked');
     await note();
     at.write('b', 'later');
-    expect(await commit()).toEqual({ ending: 'done', commit: head(), warning: null });
+    expect(await commit()).toMatchObject({ ending: 'done', made: { commit: head() }, warning: null });
     expect(at.git('show', 'HEAD:b')).toBe('checked');
   });
 
@@ -98,7 +112,7 @@ describe('a commit with git', () => {
       };
       void commit({ run: dying });
     });
-    expect(await commit()).toEqual({ ending: 'done', commit: head(), warning: null });
+    expect(await commit()).toMatchObject({ ending: 'done', made: { commit: head() }, warning: null });
     expect({ commands, subjects: subjects(), status: at.status }).toEqual({
       commands: 1,
       subjects: ['Add b', 'begin'],
@@ -112,7 +126,11 @@ describe('a commit with git', () => {
       await run(args, env);
       return { error: 'exit code 1' };
     };
-    expect(await commit({ run: failing })).toEqual({ ending: 'done', commit: head(), warning: null });
+    expect(await commit({ run: failing })).toMatchObject({
+      ending: 'done',
+      made: { commit: head() },
+      warning: null,
+    });
     expect(at.status).toEqual([]);
   });
 
@@ -122,7 +140,7 @@ describe('a commit with git', () => {
     expect(await commit()).toMatchObject({ error: containing('Command failed') });
     expect(at.status).toEqual(['?? b']);
     hook('pre-commit', 'exit 0');
-    expect(await commit()).toMatchObject({ ending: 'done', commit: head() });
+    expect(await commit()).toMatchObject({ ending: 'done', made: { commit: head() } });
   });
 
   it('that is interrupted leaves the index as it was', async () => {
@@ -149,7 +167,10 @@ describe('a commit with git', () => {
     at.write('b', '1');
     await note();
     at.commits('by the agent');
-    expect(await commit({ isMessageByAgent: true })).toMatchObject({ ending: 'done', commit: head() });
+    expect(await commit({ isMessageByAgent: true })).toMatchObject({
+      ending: 'done',
+      made: { commit: head() },
+    });
     expect(subjects()).toEqual(['by the agent', 'begin']);
   });
 
@@ -177,7 +198,7 @@ describe.runIf(existsSync('/proc/self/fd'))('a git that is killed in the middle 
     expect(await commit()).toEqual({ error: containing(removed) });
     expect(locks()).toEqual([]);
     hook('reference-transaction', 'exit 0');
-    expect(await commit()).toMatchObject({ ending: 'done', commit: head() });
+    expect(await commit()).toMatchObject({ ending: 'done', made: { commit: head() } });
   });
 
   it('leaves locks that the next owner removes if its own was killed too', async () => {
@@ -193,7 +214,7 @@ describe.runIf(existsSync('/proc/self/fd'))('a git that is killed in the middle 
     });
     expect(locks()).toEqual(['HEAD.lock', 'refs/heads/main.lock']);
     hook('reference-transaction', 'exit 0');
-    expect(await commit()).toMatchObject({ ending: 'done', commit: head() });
+    expect(await commit()).toMatchObject({ ending: 'done', made: { commit: head() } });
     expect(subjects()).toEqual(['Add b', 'begin']);
   });
 
@@ -202,7 +223,7 @@ describe.runIf(existsSync('/proc/self/fd'))('a git that is killed in the middle 
     hook('pre-commit', 'kill -9 "$PPID"');
     expect(await commit()).toEqual({ error: containing('Command failed') });
     hook('pre-commit', 'exit 0');
-    expect(await commit()).toMatchObject({ ending: 'done', commit: head() });
+    expect(await commit()).toMatchObject({ ending: 'done', made: { commit: head() } });
   });
 
   it.each([
@@ -238,6 +259,6 @@ describe.runIf(existsSync('/proc/self/fd'))('a git that is killed in the middle 
     const advice = /if no git works there, remove it with: (.*)$/.exec(error)?.[1] ?? '';
     expect(advice).toBe(`rm ${at.path('.git/HEAD.lock')}`);
     execFileSync('/bin/sh', ['-c', advice]);
-    expect(await commit()).toMatchObject({ ending: 'done', commit: head() });
+    expect(await commit()).toMatchObject({ ending: 'done', made: { commit: head() } });
   });
 });

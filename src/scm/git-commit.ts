@@ -16,13 +16,14 @@ import {
   cancelCommit,
   findAttemptedCommit,
   finishCommit,
-  movedHead,
   prepareCommit,
   readNote,
+  type CommitPlan,
 } from '../git/commit.ts';
 import { differences, type Difference } from '../git/differences.ts';
 import { GitError, scratchIn, utf8, type Repository } from '../git/git.ts';
 import { LeftLocks } from '../git/left-lock.ts';
+import { readCommit, type MadeCommit } from '../git/made-commit.ts';
 import { headCommit } from '../git/refs.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
@@ -37,6 +38,8 @@ export interface GitCommitOrder {
   readonly start: string;
   /** The commit message; null if the agent gave none. */
   readonly message: () => string | null;
+  /** The changes in the tree that the checks saw, if they were looked for just now, with nothing in the way of a commit. */
+  readonly changes: readonly Difference[] | null;
   /** Whether the agent ran after the checks, to write the message. */
   readonly isMessageByAgent: boolean;
   /** Runs git with these arguments and more variables. */
@@ -47,7 +50,7 @@ export interface GitCommitOrder {
 }
 
 export type GitCommitResult =
-  | { readonly ending: 'done'; readonly commit: string; readonly warning: string | null }
+  | { readonly ending: 'done'; readonly made: MadeCommit; readonly warning: string | null }
   | { readonly ending: 'nothing'; readonly warning: string | null }
   | 'interrupted'
   | { readonly error: string };
@@ -78,29 +81,32 @@ async function commitChanges(order: GitCommitOrder): Promise<GitCommitResult> {
   const { repository, folder, start } = order;
   const note = readNote(folder);
   const tree = note?.tree ?? (await writeTree(repository, scratchIn(folder, 'tree')));
-  const since = { start, tree };
-  const changes = await changesSince(repository, note === null ? since : { ...since, head: note.head });
+  const head = await headCommit(repository);
+  const before = note === null ? head : note.head;
+  if (order.changes !== null && head === before) return makeCommit(order, order.changes, null, { head });
+  const changes = await changesSince(repository, { start, tree, head, before });
   const warning = await changedAfterChecks(order, tree);
   if (changes.length > 0) return makeCommit(order, changes, warning);
   // An agent that is asked for a message may commit by itself.
-  const byAgent = await movedHead(repository, folder);
   await cancel(order);
-  return byAgent === null ? { ending: 'nothing', warning } : { ending: 'done', commit: byAgent, warning };
+  if (head === null || head === before) return { ending: 'nothing', warning };
+  return { ending: 'done', made: await readCommit(repository, head), warning };
 }
 
 async function makeCommit(
   order: GitCommitOrder,
   changes: readonly Difference[],
   warning: string | null,
+  known: Pick<CommitPlan, 'head'> = {},
 ): Promise<GitCommitResult> {
   const { repository, folder } = order;
   const message = order.message();
   if (message === null) return NO_MESSAGE;
-  const problem = await problemWith(repository);
+  const problem = 'head' in known ? null : await problemWith(repository);
   if (problem !== null) return repository.interrupt.aborted ? 'interrupted' : { error: problem };
-  const { args, env } = await prepareCommit(repository, changes, { folder, message });
+  const { args, env } = await prepareCommit(repository, changes, { folder, message, ...known });
   const ending = repository.interrupt.aborted ? 'interrupted' : await order.run(args, env);
-  if (ending === 'done') return finish(order, (await headCommit(repository)) ?? '', warning);
+  if (ending === 'done') return finish(order, 'HEAD', warning);
   const made = await findAttemptedCommit({ ...repository, interrupt: NEVER }, folder);
   if (made !== null) return ending === 'interrupted' ? ending : finish(order, made, warning);
   await cancel(order);
@@ -116,13 +122,14 @@ async function finish(
   commit: string,
   warning: string | null,
 ): Promise<GitCommitResult> {
+  const made = await readCommit({ ...repository, interrupt: NEVER }, commit);
   try {
-    await finishCommit(repository, folder, commit);
-    return { ending: 'done', commit, warning };
+    await finishCommit(repository, folder, made);
+    return { ending: 'done', made, warning };
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
-    const failure = `committed ${commit.slice(0, 7)}, but could not update the index: ${error.message}`;
-    return { ending: 'done', commit, warning: failure };
+    const failure = `committed ${made.commit.slice(0, 7)}, but could not update the index: ${error.message}`;
+    return { ending: 'done', made, warning: failure };
   }
 }
 

@@ -33,10 +33,11 @@ export async function lookForChanges(
     if (wasAttempted(place)) return { any: true, error: null };
     const { tree, commit: head } = await files.look(repository);
     makeFolders(place, PRIVATE_FOLDER);
-    const changes = await changesSince(repository, { start: startRef(loop.spec), tree });
+    const changes = await changesSince(repository, { start: startRef(loop.spec), tree, head });
     const problem = changes.length > 0 ? await problemWith(repository) : null;
     await noteHead(repository, place, { tree, head });
     const any = changes.length > 0;
+    if (any && problem === null) files.learn({ changes });
     const committed = !any && (await hasOpenTasks(loop, repository, iteration, commit.tasks));
     return interrupt.aborted ? null : { any, committed, error: problem };
   } catch (error) {

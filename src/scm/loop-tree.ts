@@ -1,5 +1,6 @@
 /** The looks at a loop's files after a run: one serves the fingerprint, the commit and the checkpoint, if nothing changes. */
 import { fingerprint } from '../git/fingerprint.ts';
+import type { Difference } from '../git/differences.ts';
 import { scratchIn, type Repository } from '../git/git.ts';
 import { GitError } from '../git/git-error.ts';
 import { isInRepository } from '../git/in-repository.ts';
@@ -13,7 +14,7 @@ import { userGit } from './user-git.ts';
 
 export class LoopTree {
   readonly #loop: LookedAt;
-  #seen: { readonly tree: SeenTree; readonly at: number } | null = null;
+  #seen: Seen | null = null;
 
   constructor(loop: LookedAt) {
     this.#loop = loop;
@@ -59,20 +60,36 @@ export class LoopTree {
   }
 
   #keep(tree: SeenTree): void {
-    this.#seen = { tree, at: performance.now() };
+    this.#seen = { ...tree, changes: null, at: performance.now() };
+  }
+
+  /** Adds what was found out about that tree, or what has changed but for files. */
+  learn(more: Partial<Seen>): void {
+    if (this.#seen !== null) this.#seen = { ...this.#seen, ...more };
   }
 
   /** The tree, if it was seen just now and nothing that Ralph runs can have changed a file since. */
+  get seen(): Seen | null {
+    return this.#seen !== null && performance.now() - this.#seen.at < MAX_AGE_MS ? this.#seen : null;
+  }
+
+  /** The same, for the last use of it. */
   take(): SeenTree | null {
-    const seen = this.#seen;
+    const { seen } = this;
     this.forget();
-    return seen !== null && performance.now() - seen.at < MAX_AGE_MS ? seen.tree : null;
+    return seen;
   }
 
   /** Call before something that may change files. */
   forget(): void {
     this.#seen = null;
   }
+}
+
+interface Seen extends SeenTree {
+  /** What is to be committed; null if that is not known. */
+  readonly changes: readonly Difference[] | null;
+  readonly at: number;
 }
 
 interface LookedAt extends StartedLoop {

@@ -12,7 +12,7 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { mayHaveHooks } from '../git/hooks.ts';
-import { headCommit } from '../git/refs.ts';
+import { readCommit, type MadeCommit } from '../git/made-commit.ts';
 import { commitMessage, plainMessage, withoutClaims } from '../loop/commit-message.ts';
 import { isCommit, splitWords } from '../loop/words.ts';
 import { refuseReportedFullDisk } from '../process/full-disk.ts';
@@ -22,11 +22,9 @@ import { gitErrorIn, lastLines } from '../store/excerpts.ts';
 import { checkMarker } from '../store/run-environment.ts';
 import { masked } from '../loop/secrets.ts';
 import { treeOf } from '../store/spec.ts';
-import { branchFact } from './branch.ts';
 import { answerIn, removeAnswer } from './commit-answer.ts';
-import { withSubject } from './commit-subject.ts';
 import { gitIn } from './git.ts';
-import { commitWithGit, NO_MESSAGE } from './git-commit.ts';
+import { commitWithGit, NO_MESSAGE, type GitCommitOrder } from './git-commit.ts';
 import { lookForChanges } from './look-for-changes.ts';
 import type { LoopTree } from './loop-tree.ts';
 import { scmProgram, type ScmProgram } from './program.ts';
@@ -39,8 +37,13 @@ export function loopScm(loop: ScmSpec, files: LoopTree): Pick<Workspace, 'change
   return {
     changes: (effect, interrupt) => lookForChanges(loop, effect, interrupt, files),
     async commit(effect, graceMs, interrupt) {
+      const changes = files.seen?.changes ?? null;
       if (await mayChangeFiles(loop, effect)) files.forget();
-      return new ScmTasks(loop, effect, graceMs, interrupt).carryOut();
+      const tasks = new ScmTasks({ ...loop, changes }, effect, graceMs, interrupt);
+      const committed = await tasks.carryOut();
+      if (tasks.made === null) files.forget();
+      else files.learn({ commit: tasks.made.commit, head: tasks.made.tree });
+      return committed;
     },
   };
 }
@@ -54,7 +57,7 @@ async function mayChangeFiles(loop: ScmSpec, { commit, message }: EffectOf<'comm
 
 /** The tasks of one iteration. */
 class ScmTasks {
-  readonly #loop: ScmSpec;
+  readonly #loop: ScmSpec & Pick<GitCommitOrder, 'changes'>;
   readonly #effect: EffectOf<'commit'>;
   readonly #graceMs: number;
   readonly #interrupt: AbortSignal;
@@ -62,10 +65,15 @@ class ScmTasks {
   #commit: string | null = null;
   #done: readonly string[] = [];
   #warning: string | null = null;
-  /** At the moment of the commit: a later task may check out another branch. */
-  #branch: Pick<Committed, 'branch'> | null = null;
+  /** As it was read when it was made: a later task may check out another branch. */
+  made: MadeCommit | null = null;
 
-  constructor(loop: ScmSpec, effect: EffectOf<'commit'>, graceMs: number, interrupt: AbortSignal) {
+  constructor(
+    loop: ScmSpec & Pick<GitCommitOrder, 'changes'>,
+    effect: EffectOf<'commit'>,
+    graceMs: number,
+    interrupt: AbortSignal,
+  ) {
     this.#loop = loop;
     this.#effect = effect;
     this.#graceMs = graceMs;
@@ -81,9 +89,12 @@ class ScmTasks {
     const { folder, agent, spec, env } = this.#loop;
     if (typeof message === 'object') removeAnswer(folder, message.run, agent);
     if (committed.commit === null) return committed;
-    const git = gitIn(treeOf(spec), env);
-    const known = await withSubject(committed, git, (text) => masked(text, env));
-    return { ...known, ...(this.#branch ?? (await branchFact(git))) };
+    const made =
+      this.made ?? (await readCommit(gitIn(treeOf(spec), env), committed.commit).catch(() => null));
+    if (made === null) return committed;
+    const { subject, files, branch } = made;
+    const shown = subject === '' ? {} : { subject: masked(subject, env), files: files.length };
+    return { ...committed, ...shown, branch };
   }
 
   async #carryOutTasks(): Promise<Committed | null> {
@@ -126,8 +137,8 @@ class ScmTasks {
   /** The agent has committed by itself. */
   async #takeHead(program: ScmProgram): Promise<TaskEnding> {
     const repository = taskRepository(this.#loop, program, this.#effect.iteration);
-    this.#commit = await headCommit(repository);
-    this.#branch = await branchFact(repository);
+    this.made = await readCommit(repository, 'HEAD');
+    this.#commit = this.made.commit;
     return 'done';
   }
 
@@ -140,13 +151,14 @@ class ScmTasks {
       folder: this.#folder,
       start: startRef(this.#loop.spec),
       message: () => messageFrom(this.#loop, this.#effect),
+      changes: this.#loop.changes,
       isMessageByAgent: typeof message === 'object',
       run: (args, env) => this.#run(program, args, task, index, env),
     });
     if (result === 'interrupted' || 'error' in result) return result;
-    this.#commit = result.ending === 'done' ? result.commit : null;
+    this.made = result.ending === 'done' ? result.made : null;
+    this.#commit = this.made?.commit ?? null;
     this.#warning = result.warning ?? this.#warning;
-    if (result.ending === 'done') this.#branch = await branchFact(repository);
     return result.ending;
   }
 

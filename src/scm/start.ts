@@ -9,6 +9,7 @@ import { GitMissing } from '../git/git-error.ts';
 import { recordName, recordTree } from '../git/refs.ts';
 import { problemWith } from '../git/state.ts';
 import { withTree, type SeenTree } from '../git/tree.ts';
+import { branchOf } from '../git/worktree.ts';
 import { isCommit } from '../loop/words.ts';
 import type { StartRecord } from '../loop/event.ts';
 import { enclosing } from '../sandbox/git-view.ts';
@@ -18,7 +19,6 @@ import { UserError } from '../user-error.ts';
 import { readOwnedLoops } from '../store/read-loop.ts';
 import { shortList } from '../loop/counted.ts';
 import { startersEnvironment, type StartedLoop } from '../store/run-environment.ts';
-import { branchFact } from './branch.ts';
 import { startRecord } from './evidence.ts';
 import { checkpointIndex } from './loop-tree.ts';
 import { scmProgram } from './program.ts';
@@ -80,7 +80,7 @@ export async function recordStart(loop: StartSpec): Promise<RecordedStart> {
     // After a run the ref may be the agent's, and only the journal knows the start.
     if (loop.hasRun) return { start: null, notes: [], isRecorded: true };
     const { start, notes } = await startRecord(repository, tree, policy, promptFile(spec, policy));
-    const branch = commitsWithGit(policy, treeOf(spec), env) ? await branchFact(repository) : {};
+    const branch = commitsWithGit(policy, treeOf(spec), env) ? { branch: await branchOf(repository) } : {};
     return { start: { ...start, ...branch }, notes, isRecorded: true };
   } catch (error) {
     if (!(error instanceof GitError) || commitsWithGit(policy, treeOf(spec), env)) throw error;

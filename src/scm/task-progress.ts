@@ -7,6 +7,7 @@ import { objectId } from '../git/object-id.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { cancelCommit, findAttemptedCommit, finishCommit, hasStaged } from '../git/commit.ts';
 import { GitError, type Repository } from '../git/git.ts';
+import { readCommit } from '../git/made-commit.ts';
 
 export interface Progress {
   readonly commit: string | null;
@@ -45,7 +46,9 @@ export async function tidyIndex(
     try {
       // oxlint-disable no-await-in-loop -- all change the same index
       const made = readProgress(place).commit ?? (await findAttemptedCommit(repository, place));
-      await (made === null ? cancelCommit(repository, place) : finishCommit(repository, place, made));
+      await (made === null
+        ? cancelCommit(repository, place)
+        : finishCommit(repository, place, await readCommit(repository, made)));
       // oxlint-enable no-await-in-loop
     } catch (error) {
       // The note stays, so the next commit tries again.

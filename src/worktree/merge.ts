@@ -16,6 +16,7 @@ import { cancelCommit, finishCommit, prepareCommit } from '../git/commit.ts';
 import { moveBranch } from '../git/move.ts';
 import { withoutNestedFilters } from '../git/nested-filters.ts';
 import { execGit, gitFailure, resolveRevision, scratchIn, type Repository } from '../git/git.ts';
+import { readCommit } from '../git/made-commit.ts';
 import { problemWith } from '../git/state.ts';
 import { writeTree } from '../git/tree.ts';
 import { addTree, branchOf, removeTree, topOf } from '../git/worktree.ts';
@@ -169,7 +170,7 @@ class Merge {
       const remedy = remedyInView(answer.stderr);
       throw new UserError(`cannot commit the uncommitted changes in ${path}: ${reason}${remedy}`, 1);
     }
-    await finishCommit(tree, place, (await resolveRevision(tree, 'HEAD^{commit}')) ?? '');
+    await finishCommit(tree, place, await readCommit(tree, 'HEAD'));
     this.#request.say(
       `committed ${counted(changes.length, 'uncommitted file')} of the worktree to ${branch}`,
     );

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { done, hook, openRepository, ralphCli, remoteOf, status, subjects } from './repository.ts';
-import { openStage, waitFor, type OpenStage, type Stage } from './stage.ts';
+import { openLoadedStage, openStage, waitFor, type OpenStage, type Stage } from './stage.ts';
 
 const QUESTION =
   'Provide a short imperative commit message for the changes. Output only the message, no explanation.';
@@ -159,6 +159,18 @@ describe('the SCM tasks', () => {
 });
 
 describe('a commit', () => {
+  it('of all files is the checkpoint of its iteration', async () => {
+    const stage = openLoadedStage();
+    stage.identifies();
+    stage.plans('default', 'echo "$RALPH_ITERATION" >log');
+    await stage.run('-p', 'work', '--worktree', '--check', 'true', '-m', '2');
+    const record = (name: string): string =>
+      stage.git('for-each-ref', '--format=%(objectname)', `refs/ralph/*/${name}`);
+    const commits = stage.git('rev-list', '--reverse', 'HEAD..ralph/it');
+    expect(commits).toBe(`${record('1')}${record('2')}`);
+    expect(commits.split('\n')).toHaveLength(3);
+  });
+
   it('contains the changes of the loop and leaves those of the user alone', async () => {
     const stage = openRepository();
     stage.write('staged', '1');
