@@ -76,6 +76,13 @@ describe('a program in a helper shell', () => {
     expect(large?.stdout.length).toBe(3_000_000);
   });
 
+  it('runs a script itself, which leaves nothing behind', async () => {
+    const script = 'cd /usr; leak=1; set -- leak; echo $$ >&2; exit 3';
+    const running = runInShell(['/bin/sh', '-c', script], { cwd: '/', env: { PATH, X: 'x' } });
+    expect(await running?.ended).toMatchObject({ code: 3, stderr: `${running?.pid}\n` });
+    expect((await run(['/bin/sh', '-c', 'echo "$PWD $#$leak$X"']))?.stdout).toBe('/ 0\n');
+  });
+
   it('has an empty stdin, or lines of ASCII', async () => {
     expect((await run(['cat']))?.stdout).toBe('');
     const place = { cwd: '/', env: { PATH } };

@@ -75,6 +75,8 @@ const NOT_EXECUTABLE = 126;
 /** A shell adds 128 to the number of the signal. Git uses 128 and 129 itself. */
 const ENDED_BY_SIGNAL = 130;
 
+const SHELL = '/bin/sh';
+
 class HelperShell {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #mark = randomUUID();
@@ -88,10 +90,10 @@ class HelperShell {
 
   constructor() {
     // Nothing of the environment, so that a search for processes by their environment does not find it.
-    const child = spawn('/bin/sh', ['-s'], { cwd: '/', env: {}, stdio: 'pipe', detached: true });
+    const child = spawn(SHELL, ['-s'], { cwd: '/', env: {}, stdio: 'pipe', detached: true });
     this.#child = child;
     child.once('error', () => this.#end());
-    if (child.pid === undefined) throw new Error('cannot start /bin/sh');
+    if (child.pid === undefined) throw new Error(`cannot start ${SHELL}`);
     child.once('exit', () => this.#end());
     child.stdin.on('error', () => {});
     child.stdout.on('data', (chunk: Buffer) => this.#take(this.#stdout, chunk));
@@ -107,8 +109,11 @@ class HelperShell {
   run(argv: readonly [string, ...string[]], { cwd, env }: Place, input: string): RunningInShell {
     const [program, ...args] = argv;
     const words = [locate(program, { cwd, env }), ...args].map(inQuotes).join(' ');
+    // A script needs no other shell.
+    const isScript = program === SHELL && args[0] === '-c' && args.length === 2;
+    const command = isScript ? `eval ${inQuotes(args[1] ?? '')}` : `exec ${words}`;
     const variables = this.#environment.commandsFor(env);
-    const line = `${variables.own}cd ${inQuotes(cwd)} || exit ${NOT_STARTED}; exec ${words}`;
+    const line = `${variables.own}cd ${inQuotes(cwd)} || exit ${NOT_STARTED}; ${command}`;
     this.#stdout = new MarkedOutput();
     this.#stderr = new MarkedOutput();
     this.#keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
