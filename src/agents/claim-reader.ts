@@ -126,10 +126,10 @@ class OwnLines {
   }
 
   push(text: string): string {
-    const end = text.lastIndexOf('\n');
-    const lines = end < 0 ? null : this.#rest + text.slice(0, end);
-    this.#rest = end < 0 ? this.#rest + text : text.slice(end + 1);
-    return (lines === null ? '' : `${this.#reader.read(seenText(lines))}\n`) + this.#surplus();
+    const end = text.lastIndexOf('\n') + 1;
+    const lines = end === 0 ? '' : this.#reader.read(seenText(this.#rest + text.slice(0, end)));
+    this.#rest = (end === 0 ? this.#rest : '') + text.slice(end);
+    return lines + this.#surplus();
   }
 
   end(): string {

@@ -14,7 +14,7 @@ export const custom: Agent = {
     const decoder = new StringDecoder('utf8');
     let tail = '';
     const toEvent = ({ text, isEcho }: Fragment): AgentEvent => {
-      if (!isEcho) tail = (tail + text).slice(-MAX_TAIL_LENGTH);
+      if (!isEcho) tail = (tail + text.slice(-MAX_TAIL_LENGTH)).slice(-MAX_TAIL_LENGTH);
       return { type: 'text', text, message: '', ...(isEcho ? { isEcho } : {}) };
     };
     return {

@@ -98,7 +98,7 @@ const MAX_OPEN_TOOLS = 100;
 
 /**
  * A chunk is parsed in pieces of at least this size: what is read of a piece is garbage before the collector looks at it, which halves the
- * time for a flood of events.
+ * time for a flood.
  */
 const PIECE_BYTES = 16 * 1024;
 
@@ -191,15 +191,10 @@ class Reader implements RunReader {
 
   #parse(chunk: Buffer, visible: boolean): void {
     for (let at = 0, end = 0; at < chunk.length; at = end) {
-      end = this.#endOfPiece(chunk, at);
+      // At the end of a line, so that no line has to be put together again.
+      end = chunk.indexOf('\n', at + PIECE_BYTES) + 1 || chunk.length;
       this.#take(this.#parser.push(chunk.subarray(at, end)), visible);
     }
-  }
-
-  /** At the end of a line, so that no line has to be put together again. The text of an unknown command needs no parsing. */
-  #endOfPiece(chunk: Buffer, at: number): number {
-    const lineEnd = this.#agent.call === null ? -1 : chunk.indexOf('\n', at + PIECE_BYTES);
-    return lineEnd < 0 ? chunk.length : lineEnd + 1;
   }
 
   readStderr(chunk: Buffer): Buffer {
