@@ -27,6 +27,20 @@ export function unmetered(state: LoopState, kind: keyof Charges): Unmetered {
   return { dearest, runs: dearest === null ? state.charges[kind].unknownRuns : 0 };
 }
 
+/**
+ * The runs of unknown usage in a family of which no usage is known, if they are too many for another run of this loop. Unlike those
+ * of the loop alone they include runs that were stopped: an agent can start and stop loops. An open run may still report its usage.
+ */
+export function tooManyUncharged(
+  state: LoopState,
+  kind: keyof Charges,
+  ofOthers: number | null,
+): number | null {
+  if (ofOthers === null || openRun(state) !== null || dearestRun(state, kind) !== null) return null;
+  const runs = state.charges[kind].unknownRuns + ofOthers;
+  return runs >= MAX_BLIND_RUNS ? runs : null;
+}
+
 /** The running agent counts too. */
 function dearestRun(state: LoopState, kind: keyof Charges): number | null {
   const running = openRun(state);

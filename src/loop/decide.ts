@@ -34,7 +34,8 @@
  *       write does not count.
  *   L17 The loop says when 80 % of a limit of cost, tokens or time is used: also while a run is open, and once per limit.
  *   L18 What a loop spends counts towards the limits of every loop above it. No loop plans a run, and none that stops its runs lets one
- *       go on, once the ledger of its family says that a limit of it or of a loop above is reached (`family.ts`).
+ *       go on, once the ledger of its family says that a limit of it or of a loop above is reached (`family.ts`). As long as no usage
+ *       is known, no loop below a limit plans a run after two of unknown usage.
  */
 import { claimingMarkers, neededEvidence, openClaim } from './claim.ts';
 import { isCommit } from './words.ts';

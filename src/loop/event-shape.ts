@@ -298,6 +298,7 @@ const EVENT = variant('type', {
           until: nullable(number),
         }),
         others: fields(usedSums),
+        uncharged: fields({ usd: nullable(count), tokens: nullable(count) }),
       }),
     ),
   }),

@@ -250,6 +250,8 @@ export interface UpperLimits {
   };
   /** What all other loops have spent towards these limits. */
   readonly others: { readonly usd: number; readonly tokens: number };
+  /** Their runs of unknown usage, if no loop of the family knows what a run uses; null if one does. */
+  readonly uncharged: { readonly usd: number | null; readonly tokens: number | null };
 }
 
 /** What there is to commit. */

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { ALL_METERED } from './charge.ts';
 import { fold } from './evolve.ts';
 import { entryOf, countFor, isUrgent, newCount, payersOf, type LedgerEntry } from './family.ts';
-import type { FamilyCount, LoopEvent } from './event.ts';
+import type { FamilyCount, LoopEvent, UpperLimits } from './event.ts';
 import { spendingExhausted } from './limits.ts';
-import { explain } from './outcome.ts';
+import { explain, type Outcome } from './outcome.ts';
 import { presets } from './presets.ts';
 import type { LoopState } from './state.ts';
 import { exits } from '../../test/rig/world.ts';
@@ -15,6 +15,11 @@ const NO_LIMITS = { usd: null, tokens: null, timeMs: null, until: null };
 function entry(name: string, payer: string | null, usd: number, limits: object = {}): LedgerEntry {
   const unmetered = { usd: ALL_METERED, tokens: ALL_METERED };
   return { name, payer, usd, tokens: usd * 100, unmetered, limits: { ...NO_LIMITS, ...limits } };
+}
+
+/** A loop above, in a family without runs of unknown usage. */
+function upper(name: string, limits: object): Pick<UpperLimits, 'id' | 'name' | 'limits' | 'uncharged'> {
+  return { id: `${name}-1`, name, limits: { ...NO_LIMITS, ...limits }, uncharged: { usd: 0, tokens: 0 } };
 }
 
 /** A root with a limit, two children and a grandchild. */
@@ -34,8 +39,8 @@ describe('the ledger of a family', () => {
 
   it('tells a loop the limits above it, the nearest first, and what all others have spent towards each', () => {
     expect(countFor('c-1', FAMILY).above).toEqual([
-      { id: 'b-1', name: 'b', limits: { ...NO_LIMITS, tokens: 900 }, others: { usd: 0.25, tokens: 25 } },
-      { id: 'root-1', name: 'root', limits: { ...NO_LIMITS, usd: 5 }, others: { usd: 1.75, tokens: 175 } },
+      { ...upper('b', { tokens: 900 }), others: { usd: 0.25, tokens: 25 } },
+      { ...upper('root', { usd: 5 }), others: { usd: 1.75, tokens: 175 } },
     ]);
     expect(countFor('a-1', FAMILY).above.map(({ name }) => name)).toEqual(['root']);
   });
@@ -50,7 +55,20 @@ describe('the ledger of a family', () => {
     ]);
     expect(countFor('root-1', family).below).toEqual({ loops: 2, usd: 2, tokens: 0 });
     // The runs of a loop itself count by its own rule.
-    expect(countFor('a-1', family).above).toMatchObject([{ others: { usd: 2 } }]);
+    expect(countFor('a-1', family).above).toMatchObject([{ others: { usd: 2 }, uncharged: { usd: null } }]);
+  });
+
+  it('tells how many runs of other loops nothing can be charged for, as long as no loop knows what a run uses', () => {
+    const silent = (runs: number): object => {
+      const unmetered = { usd: { dearest: null, runs }, tokens: { dearest: null, runs } };
+      return { unmetered };
+    };
+    const family = new Map([
+      ['root-1', { ...entry('root', null, 0, { usd: 5 }), ...silent(1) }],
+      ['a-1', { ...entry('a', 'root-1', 0), ...silent(2) }],
+      ['b-1', { ...entry('b', 'root-1', 0), ...silent(4) }],
+    ]);
+    expect(countFor('b-1', family).above).toMatchObject([{ uncharged: { usd: 3, tokens: 3 } }]);
   });
 
   it('has an end also if two of its entries name each other', () => {
@@ -78,7 +96,7 @@ describe('a loop of a family', () => {
   }
 
   const above = (limits: object, usd: number): FamilyCount['above'] => [
-    { id: 'root-1', name: 'root', limits: { ...NO_LIMITS, ...limits }, others: { usd, tokens: 0 } },
+    { ...upper('root', limits), others: { usd, tokens: 0 } },
   ];
   const none = { loops: 0, usd: 0, tokens: 0 };
 
@@ -107,6 +125,32 @@ describe('a loop of a family', () => {
     expect(reached === null ? '' : explain(reached, presets.default.policy)).toBe(
       'cost limit of the family of "root" reached: $8.0000 of $8.0000',
     );
+  });
+
+  it('ends if too many runs of its family can be charged with nothing, but lets an open run report its usage', () => {
+    const limited = { checkpoint: false, limits: { costUsd: null, iterations: 3, unchanged: null } };
+    const silent = play(limited, { runs: [exits(0)] }).journal;
+    const told = (until: LoopEvent['type'], uncharged: number | null): Outcome | null => {
+      const events = silent.slice(0, silent.findIndex(({ type }) => type === until) + 1);
+      const [root] = above({ usd: 8 }, 0);
+      if (root === undefined) throw new Error('no loop above');
+      const count = { below: none, above: [{ ...root, uncharged: { usd: uncharged, tokens: 0 } }] };
+      return spendingExhausted(
+        fold([...events, { type: 'family.counted', ...count, at: events.at(-1)?.at ?? 0 }]),
+      );
+    };
+    expect(told('iteration.started', 1)).toBeNull();
+    expect(told('iteration.started', 2)).toEqual({
+      type: 'cost-exhausted',
+      limitUsd: 8,
+      spentUsd: null,
+      assumedRuns: 2,
+      family: { id: 'root-1', name: 'root' },
+    });
+    expect(told('run.started', 2)).toBeNull();
+    // Its own run counts too.
+    expect(told('run.ended', 1)).toMatchObject({ spentUsd: null, assumedRuns: 2 });
+    expect(told('run.ended', null)).toBeNull();
   });
 
   it('ends at the end of the time of a loop above, which is no sum', () => {

@@ -9,7 +9,7 @@
 import { charged, unmetered, type Unmetered } from './charge.ts';
 import { decide } from './decide.ts';
 import type { FamilyCount, Happening, UpperLimits } from './event.ts';
-import { ownDeadline, spentSoFar } from './limits.ts';
+import { ownDeadline, spendingExhausted, spentSoFar } from './limits.ts';
 import type { LoopState } from './state.ts';
 
 /** What the family knows of one loop. */
@@ -54,17 +54,21 @@ export function entryOf(state: LoopState, payer: string | null): LedgerEntry {
 
 /** What the ledger says to one of the loops. */
 export function countFor(id: string, ledger: Ledger): FamilyCount {
-  const others = (upper: string): Record<Kind, number> => ({
-    usd: spentBy(upper, 'usd', ledger, id),
-    tokens: spentBy(upper, 'tokens', ledger, id),
-  });
+  const others = (upper: string): Pick<UpperLimits, 'others' | 'uncharged'> => {
+    const usd = spentBy(upper, 'usd', ledger, id);
+    const tokens = spentBy(upper, 'tokens', ledger, id);
+    return {
+      others: { usd: usd.sum, tokens: tokens.sum },
+      uncharged: { usd: usd.uncharged, tokens: tokens.uncharged },
+    };
+  };
   const loops = familyOf(id, ledger).filter(([loop, entry]) => loop !== id && hasSpent(entry)).length;
   const above = payersOf(id, ledger).flatMap((upper): readonly UpperLimits[] => {
     const entry = ledger.get(upper);
     if (entry === undefined || isUnlimited(entry.limits)) return [];
-    return [{ id: upper, name: entry.name, limits: entry.limits, others: others(upper) }];
+    return [{ id: upper, name: entry.name, limits: entry.limits, ...others(upper) }];
   });
-  return { below: { loops, ...others(id) }, above };
+  return { below: { loops, ...others(id).others }, above };
 }
 
 /** The loops above a loop, the nearest first. */
@@ -79,13 +83,19 @@ export function payersOf(id: string, ledger: Ledger): readonly string[] {
   return above;
 }
 
-/** What a loop and all below it have spent, without one of them. */
-function spentBy(upper: string, kind: Kind, ledger: Ledger, except: string): number {
+/** What a loop and all below it have spent, without one of them, and their runs that cannot be charged yet. */
+function spentBy(
+  upper: string,
+  kind: Kind,
+  ledger: Ledger,
+  except: string,
+): { readonly sum: number; readonly uncharged: number | null } {
   const family = familyOf(upper, ledger);
   const dearest = family.reduce((most, [, entry]) => Math.max(most, entry.unmetered[kind].dearest ?? 0), 0);
-  return family
-    .filter(([loop]) => loop !== except)
-    .reduce((sum, [, entry]) => sum + entry[kind] + entry.unmetered[kind].runs * dearest, 0);
+  const others = family.filter(([loop]) => loop !== except).map(([, entry]) => entry);
+  const runs = others.reduce((sum, { unmetered: { [kind]: own } }) => sum + own.runs, 0);
+  const known = others.reduce((sum, { [kind]: own }) => sum + own, 0);
+  return { sum: known + runs * dearest, uncharged: dearest > 0 ? null : runs };
 }
 
 /** A loop and all below it. */
@@ -111,13 +121,23 @@ function isNews({ family }: LoopState, { below, above }: FamilyCount): boolean {
 }
 
 /**
- * Whether a count has to be journaled at once, and not only before the next run: another limit holds now, or the loop has to do
- * something else. This bounds the number of such events in a large family.
+ * Whether a count has to be journaled at once, and not only before the next run: another limit holds now, one is
+ * reached or no longer reached, or the loop has to do something else. This bounds the number of such events in a large family.
  */
 export function isUrgent(state: LoopState, count: FamilyCount): boolean {
   if (!isNews(state, count) || !state.created || state.outcome !== null) return false;
   if (limitsAbove(count) !== limitsAbove(state.family)) return true;
-  return wanted(state) !== wanted({ ...state, family: count });
+  const next = { ...state, family: count };
+  // What is charged for runs of unknown usage can turn out to be less, and a loop that waits must not end by it.
+  return reached(state) !== reached(next) || wanted(state) !== wanted(next);
+}
+
+/** The limit that is reached, and whether that is known. */
+function reached(state: LoopState): string {
+  const outcome = spendingExhausted(state);
+  const spent =
+    outcome === null ? 0 : 'spentUsd' in outcome ? outcome.spentUsd : 'spent' in outcome ? outcome.spent : 0;
+  return `${outcome?.type} ${spent === null ? 'assumed' : 'known'}`;
 }
 
 function limitsAbove({ above }: FamilyCount): string {

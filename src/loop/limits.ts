@@ -1,4 +1,4 @@
-import { charged, isWholeCost } from './charge.ts';
+import { charged, isWholeCost, tooManyUncharged } from './charge.ts';
 import type { WaitReason } from './effect.ts';
 import type { Tokens } from './event.ts';
 import type { OfFamily, Outcome } from './outcome.ts';
@@ -40,17 +40,15 @@ function tokensExhausted(state: LoopState): Outcome | null {
 function reachedOf(state: LoopState, kind: keyof Charges): Reached | null {
   const bounds = boundsOf(state, kind);
   if (bounds.length === 0) return null;
-  const { sum, isUnknown, ...assumed } = charged(state, kind, spentSoFar(state));
-  // Floating-point sums can fall short: 0.1 + 0.7 < 0.8.
-  const bound = bounds.find(({ limit, others }) => isUnknown || sum + others + 1e-9 >= limit);
-  if (bound === undefined) return null;
-  const { limit, others, family } = bound;
-  return {
-    limit,
-    spent: isUnknown ? null : sum + others,
-    ...orNothing(assumed),
-    ...(family === undefined ? {} : { family }),
-  };
+  const { sum, isUnknown, assumedRuns } = charged(state, kind, spentSoFar(state));
+  for (const { limit, others, uncharged, ...whose } of bounds) {
+    const unknown = isUnknown ? assumedRuns : tooManyUncharged(state, kind, uncharged);
+    if (unknown !== null) return { limit, spent: null, assumedRuns: unknown, ...whose };
+    // Floating-point sums can fall short: 0.1 + 0.7 < 0.8.
+    if (sum + others + 1e-9 >= limit)
+      return { limit, spent: sum + others, ...orNothing({ assumedRuns }), ...whose };
+  }
+  return null;
 }
 
 interface Reached extends OfFamily {
@@ -62,10 +60,12 @@ interface Reached extends OfFamily {
 /** The limits that hold for a loop, and what other loops have spent towards each. */
 function boundsOf({ policy, family: { below, above } }: LoopState, kind: keyof Charges): readonly Bound[] {
   const { costUsd, tokens } = policy.limits;
-  const own = { limit: kind === 'usd' ? costUsd : tokens, others: below[kind] };
-  const upper = above.map(({ id, name, limits, others }) => ({
+  // A loop may always find out what its own runs use: whoever resumes it would be helpless otherwise.
+  const own = { limit: kind === 'usd' ? costUsd : tokens, others: below[kind], uncharged: null };
+  const upper = above.map(({ id, name, limits, others, uncharged }) => ({
     limit: limits[kind],
     others: others[kind],
+    uncharged: uncharged[kind],
     family: { id, name },
   }));
   return [own, ...upper].flatMap(({ limit, ...bound }) => (limit === null ? [] : [{ ...bound, limit }]));
@@ -74,6 +74,7 @@ function boundsOf({ policy, family: { below, above } }: LoopState, kind: keyof C
 interface Bound extends OfFamily {
   readonly limit: number;
   readonly others: number;
+  readonly uncharged: number | null;
 }
 
 /** A loop that belongs to no family, or has not read its ledger yet. */

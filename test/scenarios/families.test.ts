@@ -102,6 +102,44 @@ describe('the cost limit of a loop', () => {
     expect(stage.hasPlanFile('c-runs')).toBe(false);
   });
 
+  it('lets no child run once two runs have ended and no loop knows what a run uses', SLOW, async () => {
+    const stage = openLoadedStage();
+    const line = (name: string): string =>
+      `${starts(stage, name)}; until [ -e "$FAKE_PLAN/${name}-runs" ]; do sleep 0.05; done
+      ${process.execPath} ${stage.main} stop ${name} --now >>"$FAKE_PLAN/said" 2>&1`;
+    agentOf(stage, {
+      it: `${['a', 'b'].map(line).join('\n')}; ${starts(stage, 'c', '-m 1')}
+      ${process.execPath} ${stage.main} wait c >>"$FAKE_PLAN/said" 2>&1
+      ${process.execPath} ${stage.main} status c >>"$FAKE_PLAN/said" 2>&1; ends 0.5`,
+      '*': `: >"$FAKE_PLAN/$RALPH_LOOP-runs"; [ -e "$FAKE_PLAN/go" ] && ends 0.5; ${waitFor('never')}`,
+    });
+    // Its own run is not ended by it, and charges the others as soon as it says what it used.
+    const { code } = await run(stage, '-m', '1', '--max-cost', '4').ended;
+    expect(code).toBe(1);
+    expect(endOf(stage, 'it')).toMatchObject({ type: 'iterations-exhausted' });
+    expect(endOf(stage, 'c')).toMatchObject({
+      type: 'cost-exhausted',
+      spentUsd: null,
+      assumedRuns: 2,
+      family,
+    });
+    expect(planned(stage, 'c')).toBe(0);
+    expect(stage.planFiles(/^said$/).join('')).toContain(
+      'cannot enforce the cost limit of the family of "it" of $4.0000: 2 runs did not report their cost, and the cost of no other run is known',
+    );
+    expect((await stage.ralph('status', 'it').ended).stdout).toContain('\nUsed: $1.50 of $4.00');
+    // Now its usage is known, so the child can be resumed.
+    expect((await stage.ralph('status', 'c').ended).stdout).toContain('\nNext: ralph resume c\n');
+    stage.release();
+    await stage.ralph('resume', 'c').ended;
+    await stage.until(
+      'the next end of c',
+      () => stage.journalOf('c').filter(({ type }) => type === 'loop.ended').length === 2,
+    );
+    expect(planned(stage, 'c')).toBe(1);
+    expect(endOf(stage, 'c')).toMatchObject({ type: 'iterations-exhausted' });
+  });
+
   it('shows what children have spent, and its advice continues a child', SLOW, async () => {
     const stage = openLoadedStage();
     agentOf(stage, {

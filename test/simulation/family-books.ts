@@ -70,6 +70,12 @@ export class FamilyBooks {
     return bound === undefined ? null : `${bound.sum} of ${bound.limit} ${bound.kind} of loop ${bound.of}`;
   }
 
+  /** The limit of a loop above towards which a second run was charged with nothing; null if there is none. */
+  #unenforceable(loop: number): string | null {
+    const bound = this.#boundsOf(loop).find(({ uncharged }) => uncharged >= 2);
+    return bound === undefined ? null : `${bound.uncharged} uncharged runs below loop ${bound.of}`;
+  }
+
   /** Checks the whole history: what a family has spent, and how much its journals say about it. */
   close(): void {
     for (const [loop, { ever }] of this.#members.entries()) {
@@ -98,7 +104,7 @@ export class FamilyBooks {
   }
 
   #mayPlan(loop: number, now: number): void {
-    const why = this.spent(loop);
+    const why = this.spent(loop) ?? this.#unenforceable(loop);
     must(why === null, 'L18', `loop ${loop} plans a run with ${why}`);
     for (const upper of this.#above(loop)) {
       const until = this.#of(upper).shown?.until ?? Infinity;
@@ -122,16 +128,16 @@ export class FamilyBooks {
     }
     if (kind === null) return;
     const bound = this.#boundsOf(loop).find((one) => one.of === of && one.kind === kind);
-    const { isUnknown } = this.#of(loop).spending.charged(kind);
+    const isUnknown = this.#of(loop).spending.charged(kind).isUnknown || (bound?.uncharged ?? 0) >= 2;
     must(
       bound !== undefined && (isUnknown || bound.sum + 1e-9 >= bound.limit),
       'L18',
       `loop ${loop} ends with ${bound?.sum} of ${bound?.limit} ${kind} of loop ${of}`,
     );
     const spent = 'limitUsd' in outcome ? outcome.spentUsd : 'spent' in outcome ? outcome.spent : null;
-    // What the others have spent since does not matter any more.
+    // What the others have spent since does not matter any more, nor that less is charged for their runs of unknown usage.
     const said = spent ?? 0;
-    const isTrue = said + 1e-6 >= (bound?.limit ?? 0) && said <= (bound?.sum ?? 0) + 1e-6;
+    const isTrue = said + 1e-6 >= (bound?.limit ?? 0) && said <= (bound?.most ?? 0) + 1e-6;
     must(isUnknown || isTrue, 'L18', `loop ${loop} says ${spent}, and the books say ${bound?.sum}`);
   }
 
@@ -151,7 +157,10 @@ export class FamilyBooks {
         const dearest = Math.max(own.shown?.[kind].dearest ?? 0, ...shown.map((one) => one.dearest));
         const sum =
           own.spending.charged(kind).sum + sumOf(shown.map((one) => one.sum + one.uncharged * dearest));
-        return [{ of, kind, limit, sum }];
+        const most = sum + sumOf(shown.map((one) => one.unknown * dearest));
+        const silent = [own.spending.charged(kind), ...shown].map((one) => one.uncharged);
+        const isKnown = dearest > 0 || own.spending.charged(kind).dearest > 0;
+        return [{ of, kind, limit, sum, most, uncharged: of === loop || isKnown ? 0 : sumOf(silent) }];
       }),
     );
   }
@@ -191,6 +200,10 @@ interface Bound {
   readonly kind: Kind;
   readonly limit: number;
   readonly sum: number;
+  /** The sum if every run of unknown usage is charged as the dearest of all. */
+  readonly most: number;
+  /** The runs of a family in which no usage is known; 0 for a loop's own limit. */
+  readonly uncharged: number;
 }
 
 function limitOf({ costUsd, tokens }: LimitsPolicy, kind: Kind): number | null {

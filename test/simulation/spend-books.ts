@@ -30,6 +30,7 @@ export class SpendBooks {
     readonly isUnknown: boolean;
     readonly dearest: number;
     readonly uncharged: number;
+    readonly unknown: number;
   } {
     const all = [...this.#runs.values()];
     const known = all.flatMap((run) => run[kind] ?? []);
@@ -38,7 +39,13 @@ export class SpendBooks {
     const dearest = Math.max(0, ...known);
     const sum = known.reduce((a, b) => a + b, 0) + unknown.length * dearest;
     const isUnknown = known.length === 0 && blind.length >= 2;
-    return { sum, isUnknown, dearest, uncharged: dearest === 0 ? unknown.length : 0 };
+    return {
+      sum,
+      isUnknown,
+      dearest,
+      uncharged: dearest === 0 ? unknown.length : 0,
+      unknown: unknown.length,
+    };
   }
 
   /** L7: no run is planned once a limit is reached, or can no longer be enforced. */
