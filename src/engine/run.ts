@@ -247,7 +247,11 @@ async function finish(
   if (!same(last, open.output)) driver.append({ type: 'run.output', run: open.id, ...last });
   const news = [...workspace.childChanges(driver.state), ...workspace.questions(driver.state)];
   for (const happening of news) driver.append(happening);
-  countFamily(driver);
+  try {
+    countFamily(driver);
+  } catch {
+    // This run has ended all the same; before the next one the loop ends by it.
+  }
   recordEnd(driver, ending(code), strays);
 }
 

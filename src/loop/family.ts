@@ -107,7 +107,7 @@ function hasSpent({ usd, tokens, unmetered: { usd: ofUsd, tokens: ofTokens } }: 
   return usd > 0 || tokens > 0 || ofUsd.runs > 0 || ofTokens.runs > 0;
 }
 
-function isUnlimited({ usd, tokens, timeMs }: UpperLimits['limits']): boolean {
+export function isUnlimited({ usd, tokens, timeMs }: UpperLimits['limits']): boolean {
   return usd === null && tokens === null && timeMs === null;
 }
 

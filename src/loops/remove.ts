@@ -2,6 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { dismiss } from '../store/background.ts';
 import { takeLock } from '../store/lock.ts';
 import { lockDesk, removeDesk } from '../store/desk.ts';
+import { refuseRemoval } from '../store/family.ts';
 import { unreserve } from '../store/registry.ts';
 import { forget } from '../store/kept-environment.ts';
 import { UserError } from '../user-error.ts';
@@ -31,6 +32,7 @@ export async function removeLoop(loop: LoopReading): Promise<Removed> {
       `"${spec.name}" still has its worktree ${spec.worktree?.path ?? ''}; remove it first: ralph worktree rm ${spec.name}`,
     );
   }
+  refuseRemoval(spec);
   const lock = await takeLock(folder.lock, thisProcess());
   if (!lock.taken) {
     throw new UserError(

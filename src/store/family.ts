@@ -3,37 +3,44 @@
  *
  * 1. Only the owner of a loop changes its entry, whole or not at all, so that no lock is needed. A child gets its entry with its
  *    place, before its first event.
- * 2. An entry that is missing or damaged is made from the journal of its loop. The owner of that loop corrects it within a second.
+ * 2. An entry that is missing or damaged is made from the journal of its loop (`ledger.ts`). The owner of that loop corrects it within
+ *    a second. If that is impossible, the loops of the family end before their next run: they cannot know what is left.
  * 3. A loop writes its entry before it reads the others. Of two loops that do so at once, at least one sees the other's sum.
- * 4. Without the state of the first loop no budget can be counted, so no loop of the family gets another child.
+ * 4. Without the state of the first loop no budget can be counted: no loop of the family gets another child, and those below a limit
+ *    end before their next run. `ralph rm` refuses to remove it meanwhile.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesIn } from '../files/files.ts';
-import { readJsonFile } from '../files/read-json.ts';
 import {
   entryOf,
   countFor,
+  isUnlimited,
   payersOf,
   type LedgerEntry,
   type LedgerAccess,
   type Ledger,
 } from '../loop/family.ts';
-import { ALL_METERED, type Unmetered } from '../loop/charge.ts';
+import { ALL_METERED } from '../loop/charge.ts';
 import type { FamilyCount } from '../loop/event.ts';
 import type { LimitsPolicy, Policy } from '../loop/policy.ts';
-import { fields, fits, nullable, rule, string, whole, type Rule } from '../loop/shape.ts';
 import type { LoopState } from '../loop/state.ts';
 import { watchFolder } from '../process/watch.ts';
 import { UserError } from '../user-error.ts';
+import { standingOf } from './children.ts';
 import { loopOf } from './enclosing-runs.ts';
+import {
+  forgetEntry,
+  fromJournal,
+  readEntry,
+  readLedger,
+  restoreLedger,
+  stateOf,
+  writeEntry,
+} from './ledger.ts';
 import { loopIdOf } from './run-environment.ts';
 import { loopName } from '../loop/child-report.ts';
-import { folderAt, readLoopAt } from './read-loop.ts';
-import { loopId } from './spec-shape.ts';
+import { shortList } from './short-list.ts';
 import type { FamilyPlace, ParentRun, Spec } from './spec.ts';
-import { removeQuietly, writeJson } from './state-folder.ts';
-import { archiveFolder, loopsFolder } from './store.ts';
 
 /** Where a loop belongs that is started from inside this run. Throws if there is no budget to count in. */
 export function placeBelow({ run }: ParentRun): FamilyPlace {
@@ -41,9 +48,7 @@ export function placeBelow({ run }: ParentRun): FamilyPlace {
   const above = payer === null ? null : loopOf({ loop: payer });
   const place = { root: above?.family?.root ?? above?.id ?? '', payer: payer ?? '' };
   if (stateOf(place.root) === null)
-    throw new UserError(
-      'the first loop of this family was removed, so its budget cannot be counted and it can start no more loops: do the work yourself',
-    );
+    throw new UserError(`${UNCOUNTABLE} and it can start no more loops: do the work yourself`);
   return place;
 }
 
@@ -69,24 +74,24 @@ export function openEntry({ root, payer }: FamilyPlace, id: string, { limits }: 
     unmetered: { usd: ALL_METERED, tokens: ALL_METERED },
     limits: { usd, tokens, timeMs, until: null },
   };
-  writeJson(folder, id, entry);
+  writeEntry(folder, id, entry);
 }
 
 /** Removes the entry of a loop that could not be created. */
 export function removeEntry({ root }: FamilyPlace, id: string): void {
   const folder = ledgerOf(root);
-  if (folder !== null) removeQuietly(join(folder, `${id}.json`));
+  if (folder !== null) forgetEntry(folder, id);
 }
 
 /** Changes the limits of a loop that has no owner, for its running children; its next owner learns of them from its inbox. */
 export function setLimits(spec: Pick<Spec, 'id' | 'family'>, changes: Partial<LimitsPolicy>): void {
   const folder = familyFolder(spec);
-  const entry = folder === null ? null : readEntry(folder, spec.id);
+  const entry = folder === null ? null : (readEntry(folder, spec.id) ?? fromJournal(spec.id));
   if (folder === null || entry === null) return;
   const { usd, tokens, timeMs, until } = entry.limits;
   const { costUsd = usd, tokens: most = tokens, timeMs: time = timeMs } = changes;
   const end = time === null || timeMs === null || until === null ? null : until - timeMs + time;
-  writeJson(folder, spec.id, { ...entry, limits: { usd: costUsd, tokens: most, timeMs: time, until: end } });
+  writeEntry(folder, spec.id, { ...entry, limits: { usd: costUsd, tokens: most, timeMs: time, until: end } });
 }
 
 /** The folder of the ledger that a loop belongs to; null for a loop without a family, or whose first loop was removed. */
@@ -106,47 +111,46 @@ export function ledgerAccess(spec: Pick<Spec, 'id' | 'family'>): LedgerAccess {
 
 function settle(spec: Pick<Spec, 'id' | 'family'>, state: LoopState): FamilyCount | null {
   const folder = familyFolder(spec);
+  if (folder === null && state.family.above.length > 0) throw new UserError(UNCOUNTABLE);
   if (folder === null) return null;
   const { id, family } = spec;
   const payer = family?.payer ?? null;
   const entry = entryOf(state, payer);
-  if (JSON.stringify(readEntry(folder, id)) !== JSON.stringify(entry)) writeJson(folder, id, entry);
+  const written = readEntry(folder, id);
+  if (JSON.stringify(written) !== JSON.stringify(entry)) writeEntry(folder, id, entry);
+  // Those of loops that have ended may be missing too, and no owner makes them again.
+  if (written === null) restoreLedger(folder, family?.root ?? id);
   const ledger = readLedger(folder);
   return countFor(id, payer === null ? ledger : withPayers(folder, payer, ledger));
 }
 
-/** What the ledger says now, for a process that only shows the loop; what the journal says if it is gone. */
+const UNCOUNTABLE = 'the first loop of this family was removed, so its budget cannot be counted';
+
+/** Throws if a loop has the ledger of loops that still run, and a limit of it holds for them. */
+export function refuseRemoval({ id, family }: Pick<Spec, 'id' | 'family'>): void {
+  const folder = family === undefined ? familyFolder({ id }) : null;
+  if (folder === null) return;
+  const ledger = readLedger(folder);
+  const running = [...ledger.keys()].filter((loop) => loop !== id && standingOf(loop).is === 'active');
+  if (running.length === 0 || [...ledger.values()].every(({ limits }) => isUnlimited(limits))) return;
+  throw new UserError(
+    `cannot remove "${loopName(id)}": loops that it has started use its budget (${shortList(running.map(loopName), 8)}); wait for them or stop them first`,
+  );
+}
+
+/** What the ledger says now, for a process that only shows the loop; what the journal says if it is gone or unreadable. */
 export function familyNow(spec: Pick<Spec, 'id' | 'family'>, state: LoopState): FamilyCount {
-  const folder = familyFolder(spec);
-  return folder === null ? state.family : countFor(spec.id, readLedger(folder));
+  try {
+    const folder = familyFolder(spec);
+    return folder === null ? state.family : countFor(spec.id, readLedger(folder));
+  } catch {
+    return state.family;
+  }
 }
 
 function ledgerOf(root: string): string | null {
   const state = stateOf(root);
   return state === null ? null : join(state, 'family');
-}
-
-function stateOf(root: string): string | null {
-  if (root === '') return null;
-  return (
-    [loopsFolder(), archiveFolder()].map((loops) => join(loops, root)).find((path) => existsSync(path)) ??
-    null
-  );
-}
-
-function readLedger(folder: string): Ledger {
-  const entries = namesIn(folder).flatMap((name): readonly [string, LedgerEntry][] => {
-    if (!name.endsWith('.json')) return [];
-    const id = name.slice(0, -'.json'.length);
-    const entry = readEntry(folder, id) ?? fromJournal(id);
-    return entry === null ? [] : [[id, entry]];
-  });
-  return new Map(entries);
-}
-
-function readEntry(folder: string, id: string): LedgerEntry | null {
-  const value = readJsonFile(join(folder, `${id}.json`));
-  return isEntry(value) ? value : null;
 }
 
 /** The ledger with the entries of a loop and all above it, which are made where they are missing. */
@@ -157,41 +161,12 @@ function withPayers(folder: string, payer: string, found: Ledger): Ledger {
   for (let id: string | null = payer; id !== null && !seen.has(id); id = ledger.get(id)?.payer ?? null) {
     seen.add(id);
     const entry = ledger.get(id) ?? fromJournal(id);
-    if (entry === null) break;
-    if (!ledger.has(id)) writeJson(folder, id, entry);
+    if (entry === null)
+      throw new UserError(
+        `cannot count the budget of the family: the loop "${loopName(id)}" was removed, and so was its entry in ${folder}`,
+      );
+    if (!ledger.has(id)) writeEntry(folder, id, entry);
     ledger.set(id, entry);
   }
   return ledger;
 }
-
-/** The entry as the owner of the loop would write it; null if its files are gone. */
-function fromJournal(id: string): LedgerEntry | null {
-  const state = stateOf(id);
-  const folder = state === null ? null : folderAt(state);
-  const loop = folder === null ? null : readLoopAt(folder);
-  if (loop === null || loop.trouble !== null) return null;
-  return entryOf(loop.state, loop.spec.family?.payer ?? null);
-}
-
-function isEntry(value: unknown): value is LedgerEntry {
-  return fits(ENTRY, value);
-}
-
-const amount = rule('a number', (value) => typeof value === 'number' && Number.isFinite(value));
-const unmeteredRuns = fields({ dearest: nullable(amount), runs: whole(0) } satisfies Record<
-  keyof Unmetered,
-  Rule
->);
-const ENTRY = fields({
-  name: string,
-  payer: nullable(loopId),
-  usd: amount,
-  tokens: amount,
-  unmetered: fields({ usd: unmeteredRuns, tokens: unmeteredRuns }),
-  limits: fields({
-    usd: nullable(amount),
-    tokens: nullable(amount),
-    timeMs: nullable(amount),
-    until: nullable(amount),
-  } satisfies Record<keyof LedgerEntry['limits'], Rule>),
-} satisfies Record<keyof LedgerEntry, Rule>);
