@@ -39,6 +39,7 @@ import {
 } from './ledger.ts';
 import { loopIdOf } from './run-environment.ts';
 import { loopName } from '../loop/child-report.ts';
+import { readLoopOf } from './read-loop.ts';
 import { shortList } from './short-list.ts';
 import type { FamilyPlace, ParentRun, Spec } from './spec.ts';
 
@@ -131,11 +132,16 @@ export function refuseRemoval({ id, family }: Pick<Spec, 'id' | 'family'>): void
   const folder = family === undefined ? familyFolder({ id }) : null;
   if (folder === null) return;
   const ledger = readLedger(folder);
-  const running = [...ledger.keys()].filter((loop) => loop !== id && standingOf(loop).is === 'active');
+  const running = [...ledger.keys()].filter((loop) => loop !== id && isUnfinished(loop));
   if (running.length === 0 || [...ledger.values()].every(({ limits }) => isUnlimited(limits))) return;
   throw new UserError(
     `cannot remove "${loopName(id)}": loops that it has started use its budget (${shortList(running.map(loopName), 8)}); wait for them or stop them first`,
   );
+}
+
+/** Whether a loop may have another run. A process may still own one that has ended. */
+function isUnfinished(id: string): boolean {
+  return readLoopOf(id)?.state.outcome === null && standingOf(id).is === 'active';
 }
 
 /** What the ledger says now, for a process that only shows the loop; what the journal says if it is gone or unreadable. */

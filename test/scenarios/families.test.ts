@@ -1,66 +1,13 @@
 /** One budget per family: what child loops spend counts towards the limits of the loops above them. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RiggedDaemon } from '../rig/cli/daemon.ts';
-import { openLoadedStage, openStage, waitFor, type JournalEvent, type Stage } from './stage.ts';
+import { agentOf, endOf, isEnded, once, planned, run, spentBy, starts } from './family-stage.ts';
+import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 
 /** Several loops at the same time. */
 const SLOW = { timeout: 120_000 };
-
-/** Prints what a run has used so far, and then ends it with the same. */
-const USES = `used() { echo '{"type":"progress","costUsd":'$1'}'; }
-ends() { echo '{"type":"result","ok":true,"text":"more","costUsd":'$1'}'; exit 0; }`;
-
-/** Writes an agent that does something else in each loop: the shell text by the name of the loop. */
-function agentOf(stage: Stage, loops: Readonly<Record<string, string>>): string {
-  const path = join(stage.plan, 'agent');
-  const cases = Object.entries(loops).map(([name, script]) => `${name})\n${script}\n;;`);
-  const script = `#!/bin/sh\n${USES}\ncase "$RALPH_LOOP" in\n${cases.join('\n')}\nesac\n`;
-  writeFileSync(path, script, { mode: 0o755 });
-  return path;
-}
-
-/** A shell line that starts a child with the agent of its parent; what it prints goes into the plan folder. */
-function starts(stage: Stage, name: string, more = '', agent = 'scripted'): string {
-  const command = `${process.execPath} ${stage.main} spawn --name ${name} --no-tmux -m 1000 task --max-unchanged 0`;
-  return `${command} --agent ${agent} ${more} -- ${join(stage.plan, 'agent')} >>"$FAKE_PLAN/said" 2>&1`;
-}
-
-/** Only in the first run of the loop that starts it. */
-const once = (line: string): string =>
-  `if mkdir "$FAKE_PLAN/started-$RALPH_LOOP" 2>/dev/null; then ${line}; fi`;
-
-function run(stage: Stage, ...args: readonly string[]): ReturnType<Stage['ralph']> {
-  const loop = ['run', '--name', 'it', '-p', 'x', '--max-unchanged', '0', '--agent', 'scripted'];
-  return stage.ralph(...loop, ...args, '--', join(stage.plan, 'agent'));
-}
-
-function endOf(stage: Stage, name: string): unknown {
-  if (!existsSync(stage.files(name).path('journal.jsonl'))) return null;
-  return stage.journalOf(name).findLast(({ type }) => type === 'loop.ended')?.['outcome'] ?? null;
-}
-
-function isEnded(stage: Stage, ...names: readonly string[]): Promise<void> {
-  return stage.until(`the end of ${names.join()}`, () => names.every((name) => endOf(stage, name) !== null));
-}
-
-const planned = (stage: Stage, name: string): number =>
-  stage.journalOf(name).filter(({ type }) => type === 'run.planned').length;
-
-/** What the runs of a loop have reported, from its journal alone. */
-function spentBy(stage: Stage, name: string): number {
-  const runs = new Map<unknown, number>();
-  for (const event of stage.journalOf(name)) {
-    if (event.type === 'run.output') runs.set(event['run'], costOf(event) ?? 0);
-  }
-  return [...runs.values()].reduce((a, b) => a + b, 0);
-}
-
-function costOf({ cost }: JournalEvent): number | null {
-  const usd: unknown = typeof cost === 'object' && cost !== null && 'usd' in cost ? cost.usd : null;
-  return typeof usd === 'number' ? usd : null;
-}
 
 const family = { name: 'it' };
 
