@@ -6,56 +6,102 @@ import { realPath } from '../files/paths.ts';
 import { execGit, type Repository } from '../git/git.ts';
 import { isIn } from './sandbox.ts';
 
-/** Asked outside of any view, which is made from the answer: `rev-parse` runs no program and writes nothing. */
-export async function gitPlaces(repository: Omit<Repository, 'enclose'>): Promise<GitPlaces> {
+/**
+ * Asked outside of any view, which is made from the answer: `rev-parse` runs no program and writes nothing. `others` are folders that
+ * the user has made writable: their repositories are kept like that of the workspace.
+ */
+export async function gitPlaces(
+  repository: Omit<Repository, 'enclose'>,
+  others: readonly string[] = [],
+): Promise<GitPlaces> {
+  const here = { ...repository, enclose: null };
+  const [own, ...found] = await Promise.all([
+    ownPlaces(here),
+    ...reposIn(others).map((at) => keptOf(here, at)),
+  ]);
+  return {
+    ...own,
+    keep: [...own.keep, ...found.flatMap(({ keep }) => keep)],
+    absent: [...own.absent, ...found.flatMap(({ absent }) => absent), ...others.flatMap(missingIn)],
+    folders: [...own.folders, ...found.flatMap(({ folders }) => folders)],
+    gitFolders: [...new Set([...own.write, ...found.flatMap(({ gitFolders }) => gitFolders)])],
+  };
+}
+
+async function ownPlaces(here: Repository): Promise<Omit<GitPlaces, 'gitFolders'>> {
   const asked = ['--git-dir', '--git-common-dir', '--git-path', 'hooks', '--show-toplevel'];
   try {
     // Ralph's own calls have no hooks; those of the user are what is to be protected.
     const words = ['rev-parse', '--path-format=absolute', ...asked];
-    const here = { ...repository, enclose: null };
     const [{ code, stdout }, origins] = await Promise.all([
       execGit(here, words, {}, { as: 'user' }),
       execGit(here, ['config', '--list', '--show-origin', '--name-only', '--null']),
     ]);
-    if (code !== 0) return nothing(repository);
+    if (code !== 0) return nothing(here);
     const output = stdout.toString('utf8');
     const [own = '', common = '', hooks = '', top = ''] = output.split('\n');
     const pointer = join(top, '.git');
-    if (!(await belongs(here, { pointer, own, common }))) return nothing(repository);
-    const configurations = [
-      ...filesIn(origins.stdout.toString('utf8')).map((path) => resolve(top, path)),
-      ...[common, own, ...modulesIn(join(common, 'modules')), ...worktreesIn(common)].flatMap((one) =>
-        CONFIGURATIONS.map((name) => join(one, name)),
-      ),
-    ];
+    if (!(await belongs(here, { pointer, own, common }))) return nothing(here);
+    const files = filesIn(origins.stdout.toString('utf8')).map((path) => resolve(top, path));
+    const { keep, absent, folders } = await keptOf(here, { top, gitFolders: [common, own], files });
     return {
       common,
       visible: [top],
       write: [...new Set([common, own])],
-      keep: [
-        hooks,
-        ...keptIn(common),
-        ...(own === common ? [] : keptIn(own)),
-        ...[...modulesIn(join(common, 'modules')), ...worktreesIn(common)].flatMap(keptIn),
-        // A worktree's pointer to its git folder.
-        ...(statSync(pointer, { throwIfNoEntry: false })?.isFile() === true ? [pointer] : []),
-      ],
-      // They would send git to another configuration; those that exist are among those that are kept.
-      absent: [
-        join(common, 'commondir'),
-        // Git pushes to what they name.
-        ...REMOTES.map((name) => join(common, name)),
-        ...[common, own, ...worktreesIn(common)].map((one) => join(one, 'config.worktree')),
-        ...missingIn(repository.folder),
-        // Those that exist are read-only instead.
-        ...(await withIncluded(here, configurations)),
-        hooks,
-      ],
-      folders: [join(common, 'hooks')],
+      keep: [hooks, ...keep],
+      absent: [hooks, ...absent, ...missingIn(here.folder)],
+      folders,
     };
   } catch {
-    return nothing(repository);
+    return nothing(here);
   }
+}
+
+/** What must stay as it is in a repository: the git folder comes first, after it that of a worktree. */
+async function keptOf(
+  here: Repository,
+  { top, gitFolders, files = [] }: Repo & { readonly files?: readonly string[] },
+): Promise<Pick<GitPlaces, 'keep' | 'absent' | 'folders' | 'gitFolders'>> {
+  const pointer = join(top, '.git');
+  const all = gitFolders.flatMap((one) => [one, ...modulesIn(join(one, 'modules')), ...worktreesIn(one)]);
+  const configurations = all.flatMap((one) => CONFIGURATIONS.map((name) => join(one, name)));
+  return {
+    keep: [
+      ...all.flatMap(keptIn),
+      // A worktree's pointer to its git folder.
+      ...(statSync(pointer, { throwIfNoEntry: false })?.isFile() === true ? [pointer] : []),
+    ],
+    // They would send git to another configuration, or push to what they name; those that exist are among those that are kept.
+    absent: [
+      ...gitFolders
+        .slice(0, 1)
+        .flatMap((common) => ['commondir', ...REMOTES].map((name) => join(common, name))),
+      ...(await withNamed(here, [...files, ...configurations], top)),
+    ],
+    folders: gitFolders.slice(0, 1).map((common) => join(common, 'hooks')),
+    gitFolders,
+  };
+}
+
+/** A working tree or a bare repository. */
+interface Repo {
+  readonly top: string;
+  /** None if it is elsewhere. */
+  readonly gitFolders: readonly string[];
+}
+
+/** The repositories in folders: each folder itself, and the folders in it. */
+function reposIn(folders: readonly string[]): readonly Repo[] {
+  const tops = folders.flatMap((folder) => [folder, ...namesIn(folder).map((name) => join(folder, name))]);
+  return [...new Set(tops)].flatMap((top) => {
+    const inside = join(top, '.git');
+    if (existsSync(inside)) return [{ top, gitFolders: isGitFolder(inside) ? [realPath(inside)] : [] }];
+    return isGitFolder(top) ? [{ top, gitFolders: [realPath(top)] }] : [];
+  });
+}
+
+function isGitFolder(path: string): boolean {
+  return existsSync(join(path, 'HEAD')) && existsSync(join(path, 'objects'));
 }
 
 /**
@@ -77,7 +123,7 @@ async function belongs(
 }
 
 /** Not a repository, or one that git refuses to read: then it stays read-only. */
-function nothing({ folder }: Pick<Repository, 'folder'>): GitPlaces {
+function nothing({ folder }: Pick<Repository, 'folder'>): Omit<GitPlaces, 'gitFolders'> {
   const found = repositoryAbove(folder);
   return {
     common: null,
@@ -107,6 +153,8 @@ export interface GitPlaces {
   readonly absent: readonly string[];
   /** Made if they are missing, so that they can be read-only. */
   readonly folders: readonly string[];
+  /** All that an agent can write, also those of other repositories. */
+  readonly gitFolders: readonly string[];
 }
 
 function keptIn(folder: string): readonly string[] {
@@ -123,31 +171,37 @@ function filesIn(origins: string): readonly string[] {
   return [...new Set(fields.map((field) => field.slice('file:'.length)))];
 }
 
-/** Configuration files and what they include, at any depth, whether the condition of an include holds now or not. */
-async function withIncluded(repository: Repository, files: readonly string[]): Promise<readonly string[]> {
+/** Configuration files, what they include at any depth, whether the condition of an include holds now or not, and hooks folders. */
+async function withNamed(
+  repository: Repository,
+  files: readonly string[],
+  top: string,
+): Promise<readonly string[]> {
   const seen = new Set(files);
   // Grows meanwhile.
   for (const file of seen) {
-    if (!/include/i.test(textOf(realPath(file)) ?? '')) continue;
+    if (!/include|hookspath/i.test(textOf(realPath(file)) ?? '')) continue;
     // oxlint-disable-next-line no-await-in-loop -- rare
-    for (const path of await includesIn(repository, file)) seen.add(path);
+    for (const path of await namedIn(repository, file, top)) seen.add(path);
     if (seen.size > MAX_INCLUDES) break;
   }
   return [...seen];
 }
 
-async function includesIn(repository: Repository, file: string): Promise<readonly string[]> {
-  const asked = ['config', '--file', file, '--no-includes', '--null', '--get-regexp', INCLUDES];
+async function namedIn(repository: Repository, file: string, top: string): Promise<readonly string[]> {
+  const asked = ['config', '--file', file, '--no-includes', '--null', '--get-regexp', NAMES];
   const { stdout } = await execGit(repository, asked);
   const entries = stdout.toString('utf8').split('\0');
-  const paths = entries.flatMap((entry) => entry.split('\n').slice(1, 2)).filter((path) => path !== '');
   const home = repository.env['HOME'] ?? '/';
-  return paths.map((path) =>
-    path.startsWith('~/') ? join(home, path.slice(2)) : resolve(dirname(file), path),
-  );
+  return entries.flatMap((entry) => {
+    const [key = '', path = ''] = entry.split('\n', 2);
+    if (path === '') return [];
+    if (path.startsWith('~/')) return [join(home, path.slice(2))];
+    return [resolve(key === 'core.hookspath' ? top : dirname(file), path)];
+  });
 }
 
-const INCLUDES = String.raw`^include(if\..*)?\.path$`;
+const NAMES = String.raw`^(include(if\..*)?\.path|core\.hookspath)$`;
 const MAX_INCLUDES = 1000;
 
 /** The git folders of the repository's worktrees. */

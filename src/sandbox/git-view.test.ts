@@ -41,9 +41,8 @@ it.each(['plain', 'Jürgen'])(
     );
     git('-C', tree, 'worktree', 'add', '-q', '--detach', other);
     const at = (folder: string) => ({ command: ['git'] as const, folder, env, enclose: null });
-    const { common } = await gitPlaces(at(tree));
     const policy = { checks: false, write: [], hide: [], network: true };
-    noteSandbox({ id: 'it', policy, common, trees: [tree] });
+    noteSandbox({ id: 'it', policy, trees: [tree, ...(await gitPlaces(at(tree))).gitFolders] });
     mkdirSync(join(loopsFolder(), 'it'), { recursive: true });
 
     const viewIn = (folder: string) => enclosing(null)(at(folder), null);

@@ -6,12 +6,10 @@
  * 2. It is made anew for each git, because files that it covers may have appeared.
  */
 import { existsSync, realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { commonFolder, type Enclose, type Repository } from '../git/git.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { withoutSockets } from './environment.ts';
-import { gitPlaces } from './git-places.ts';
 import { workingProbe, wrapperOf } from './loop-sandbox.ts';
 import { placesOf, sees, type View } from './sandbox.ts';
 import { sandboxedTrees, touches } from './sandboxed-trees.ts';
@@ -42,15 +40,14 @@ async function viewAt(
     scratch,
   }: Pick<Repository, 'env'> & { readonly policy: SandboxPolicy; readonly scratch: string | null },
 ): Promise<View> {
-  const { view } = viewOf({
+  const { view } = await viewOf({
     tree,
     workspace: tree,
     places: scratch === null ? [] : [scratch],
     state: stateFolder(),
-    env: env['HOME'] === undefined ? { ...env, HOME: homedir() } : env,
+    env,
     call: null,
     policy,
-    git: await gitPlaces({ command: ['git'], folder: tree, env }),
   });
   return view;
 }
@@ -75,8 +72,6 @@ async function sandboxAt({ folder, env }: Pick<Repository, 'folder' | 'env'>): P
   const trees = sandboxedTrees();
   if (trees.length === 0) return null;
   const common = await commonFolder({ command: ['git'], folder, env, enclose: null }).catch(() => null);
-  const found = trees.findLast(
-    (tree) => touches(tree, folder) || (common !== null && tree.common === common),
-  );
+  const found = trees.findLast((tree) => touches(tree, folder) || (common !== null && touches(tree, common)));
   return found?.policy ?? null;
 }

@@ -1,6 +1,5 @@
 /** The sandbox of a loop: for its agent, and where the policy says so for its checks and its set-up. */
 import { closeSync, realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { agentNamed } from '../agents/agents.ts';
 import { PROJECT_BUS } from '../bus/bus-file.ts';
@@ -17,7 +16,6 @@ import { stateFolder } from '../store/state-folder.ts';
 import { UserError } from '../user-error.ts';
 import { bubblewrapCommand } from './bubblewrap.ts';
 import { sandboxEnvironment } from './environment.ts';
-import { gitPlaces } from './git-places.ts';
 import type { Guarded } from './guard.ts';
 import { probeSandbox, type Environment, type Probe } from './probe.ts';
 import { placesOf, sees, type View } from './sandbox.ts';
@@ -42,23 +40,22 @@ export async function loopSandbox(
   // The folder for requests is a place of its own, so that the agent cannot replace it by a link.
   const own = [folder.desk.path, makeRequestFolder(folder.desk)];
   makeProjectBus(spec.workspace);
-  const git = await gitPlaces({ command: ['git'], folder: tree, env });
-  const { view, guarded } = viewOf({
+  const { view, ...guarded } = await viewOf({
     tree,
     workspace: spec.workspace,
     places: own,
     state: stateFolder(),
-    env: env['HOME'] === undefined ? { ...env, HOME: homedir() } : env,
+    env,
     call: agentNamed(spec.agent.kind).call,
     policy,
-    git,
   });
   // Before the agent can write anything.
-  noteSandbox({ id: spec.id, policy, common: git.common, trees: [tree, spec.workspace] });
+  const trees = [tree, spec.workspace, ...guarded.gitFolders, ...view.given.write];
+  noteSandbox({ id: spec.id, policy, trees });
   const places = placesOf(view);
   const canSee = (program: string): boolean => sees(places, program) && sees(places, realpathSync(program));
   const wrapper = wrapperOf(probe, view, { policy, cwd: tree, graceMs });
-  return { wrapper, guarded, gitFolders: git.write, sees: canSee };
+  return { wrapper, ...guarded, sees: canSee };
 }
 
 /** How a program is put into a view. */

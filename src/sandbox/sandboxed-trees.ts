@@ -8,7 +8,7 @@ import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { fields, fits, flag, list, nullable, string } from '../loop/shape.ts';
+import { fields, fits, flag, list, string } from '../loop/shape.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { loopsFolder } from '../store/store.ts';
@@ -17,9 +17,7 @@ import { isIn } from './sandbox.ts';
 export interface SandboxedTree {
   readonly id: string;
   readonly policy: SandboxPolicy;
-  /** The git folder of its repository; null if there is none. */
-  readonly common: string | null;
-  /** The folders that its agent can write. */
+  /** The folders that its agent can write, and the git folders in them. */
   readonly trees: readonly string[];
 }
 
@@ -67,7 +65,6 @@ function isTree(value: unknown): value is SandboxedTree {
 const SHAPE = fields({
   id: string,
   policy: fields({ checks: flag, write: list(string), hide: list(string), network: flag }),
-  common: nullable(string),
   trees: list(string),
 });
 

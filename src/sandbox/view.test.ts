@@ -11,7 +11,6 @@ import {
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentNamed } from '../agents/agents.ts';
-import { gitPlaces } from './git-places.ts';
 import { moveNewAside, noteGuarded } from './guard.ts';
 import { onDisk } from '../../test/rig/temporary-folder.ts';
 import { viewOf } from './view.ts';
@@ -53,10 +52,9 @@ const view = async (
     workspace: path('w'),
     places: [path('w/.ralph/loops/a'), path('w/.ralph/loops/a/requests')],
     state: path('state'),
-    env: { HOME: path('home'), ...change.env },
+    env: { ...ENV, HOME: path('home'), ...change.env },
     call: agentNamed(change.agent ?? 'claude').call,
     policy: { checks: false, write: change.write ?? [], hide: change.hide ?? [], network: true },
-    git: await gitPlaces({ command: ['git'], folder: tree, env: ENV }),
   });
 };
 const inRoot = (paths: readonly string[]): readonly string[] =>

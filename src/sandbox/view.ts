@@ -3,6 +3,7 @@
  * links are resolved, since a sandbox covers real paths.
  */
 import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { AgentCall, OwnFiles } from '../agents/agent.ts';
 import { ALL_AGENTS } from '../agents/all-agents.ts';
@@ -11,16 +12,24 @@ import { realPath } from '../files/paths.ts';
 import { PROJECT_BUS } from '../bus/bus-file.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
 import { socketsIn } from './environment.ts';
-import type { GitPlaces } from './git-places.ts';
+import { gitPlaces } from './git-places.ts';
+import type { Guarded } from './guard.ts';
 import { isIn, type View } from './sandbox.ts';
 
-export function viewOf(facts: Facts): { readonly view: View; readonly guarded: readonly string[] } {
-  const { tree, workspace, places, state, env, policy, git } = facts;
-  const home = env['HOME'] ?? '/';
+export async function viewOf(facts: Facts): Promise<LookedAt> {
+  const { tree, workspace, places, state, policy } = facts;
+  const home = facts.env['HOME'] ?? homedir();
+  const env = { ...facts.env, HOME: home };
   const own = (facts.call?.files ?? []).map((files) => ({ files, path: ownPath(files, env) }));
   const settingsFolders = own.flatMap(({ files, path }) =>
     files.settingsFolders.map((name) => join(path, name)),
   );
+  const absolute = (path: string): string =>
+    path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : resolve(tree, path);
+  // A place in the workspace is writable anyway, and the agent could replace it by a link.
+  const outside = policy.write.map(absolute).filter((path) => !isInAny(path, [tree, workspace]));
+  const given = { write: real(outside), hide: real(policy.hide.map(absolute)) };
+  const git = await gitPlaces({ command: ['git'], folder: tree, env }, given.write);
   for (const folder of [...own.map(({ path }) => path), ...settingsFolders, ...git.folders])
     makeQuietly(folder);
   const settings = [
@@ -29,17 +38,12 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
     ...PROJECT_FILES.map((name) => join(tree, name)),
     ...git.absent,
   ];
-  const absolute = (path: string): string =>
-    path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : resolve(tree, path);
   // Where its program is not unpacked yet, each run does it for itself.
   const unpacked = own
     .filter(({ files, path }) => files.isProgram === true && isEmpty(path))
     .map(({ path }) => path);
   const system = real(TEMPORARY);
   const temporary = [...system, ...real(unpacked)];
-  // A place in the workspace is writable anyway, and the agent could replace it by a link.
-  const outside = policy.write.map(absolute).filter((path) => !isInAny(path, [tree, workspace]));
-  const given = { write: real(outside), hide: real(policy.hide.map(absolute)) };
   const write = real([
     tree,
     ...places,
@@ -70,7 +74,12 @@ export function viewOf(facts: Facts): { readonly view: View; readonly guarded: r
   );
   // What the agent cannot make is the user's: a file that a configuration in the home includes, for example.
   const guarded = settings.filter((path) => isInAny(path, writable) || isInAny(realPath(path), writable));
-  return { view: { write, keep, temporary, hide, visible, given }, guarded };
+  const gitFolders = git.gitFolders.filter((path) => isInAny(path, writable));
+  return { view: { write, keep, temporary, hide, visible, given }, guarded, gitFolders };
+}
+
+export interface LookedAt extends Guarded {
+  readonly view: View;
 }
 
 export interface Facts {
@@ -85,7 +94,6 @@ export interface Facts {
   /** Null for a custom command, whose own files are unknown, and for git. */
   readonly call: AgentCall | null;
   readonly policy: SandboxPolicy;
-  readonly git: GitPlaces;
 }
 
 /** The settings of all agents, whichever works now: another one may be started here later. */

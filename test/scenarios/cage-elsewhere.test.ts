@@ -1,0 +1,76 @@
+/**
+ * What an agent in a sandbox leaves in repositories other than its workspace, and for loops other than its own.
+ *
+ * @module-tag bwrap
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { linksBelow } from '../../src/git/links.ts';
+import { COMMIT, DONE, openCage, type Cage } from './cage-stage.ts';
+
+/** Makes a repository in the home, and returns its folder. */
+function repository({ stage, inHome }: Cage, name: string, ...options: readonly string[]): string {
+  const folder = dirname(inHome(`${name}/file`, 'x'));
+  execFileSync('git', ['init', '-q', ...options], { cwd: folder, env: stage.env });
+  return folder;
+}
+
+/** Adds a writable folder of the home to the user's settings. */
+function letWrite({ stage, inHome }: Cage, ...folders: readonly string[]): void {
+  const write = [stage.plan, dirname(stage.agent), ...folders];
+  inHome('.config/ralph/settings.json', JSON.stringify({ sandbox: { write } }));
+}
+
+describe('a repository in a folder of sandbox.write', () => {
+  it('keeps its hooks and its configuration, as does one directly in such a folder', async () => {
+    const cage = openCage();
+    const { stage, canary } = cage;
+    const own = repository(cage, 'own');
+    const inner = repository(cage, 'all/inner');
+    const bare = repository(cage, 'all/bare.git', '--bare');
+    execFileSync('git', ['config', 'core.hooksPath', 'to-come'], { cwd: own, env: stage.env });
+    letWrite(cage, own, dirname(inner));
+    const gits = [join(own, '.git'), join(inner, '.git'), bare];
+    const lines = gits.map(
+      (git) =>
+        `git config --file ${git}/config core.fsmonitor "touch ${canary}; false"; echo x >${git}/hooks/pre-commit; mv ${git}/hooks ${git}/h; echo x >${git}/config.worktree; ln -s /nowhere ${git}/LINK`,
+    );
+    stage.plans(
+      1,
+      [...lines, `mkdir ${own}/to-come`, `echo x >${own}/to-come/x; echo x >${own}/file`, DONE].join('\n'),
+    );
+    const { code, stderr } = await stage.run(...COMMIT);
+    expect(code).toBe(0);
+    for (const git of gits) {
+      expect(existsSync(join(git, 'hooks/pre-commit'))).toBe(false);
+      expect(stderr).toContain(`warning: the agent has made ${git}/config.worktree, which programs`);
+      expect(linksBelow(git)).toEqual([]);
+    }
+    expect(stderr).toContain(`warning: the agent has made ${own}/to-come, which programs`);
+    for (const cwd of [own, inner]) execFileSync('git', ['status'], { cwd, env: stage.env });
+    expect(cage.hasSung()).toBe(false);
+    expect(execFileSync('cat', [join(own, 'file')], { encoding: 'utf8' })).toBe('x\n');
+  });
+
+  it('is one in which the git of other loops has a view', { timeout: 120_000 }, async () => {
+    const cage = openCage();
+    const { stage, canary } = cage;
+    const own = repository(cage, 'own');
+    letWrite(cage, own);
+    const git = (...args: readonly string[]): void => {
+      execFileSync('git', args, { cwd: own, env: stage.env });
+    };
+    git('config', 'filter.x.clean', 'sh clean.sh');
+    stage.plans(
+      1,
+      `echo 'touch ${canary} 2>/dev/null; cat' >${own}/clean.sh; echo '* filter=x' >${own}/.gitattributes; ${DONE}`,
+    );
+    await stage.run(...COMMIT);
+    stage.plans(2, `echo y >file; ${DONE}`);
+    const other = ['run', '--cwd', own, '--name', 'other', '--no-sandbox', ...COMMIT, '--', stage.agent];
+    expect(await stage.ralph(...other).ended).toMatchObject({ code: 0 });
+    expect(cage.hasSung()).toBe(false);
+  });
+});
