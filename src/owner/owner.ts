@@ -171,6 +171,7 @@ export class OwnedLoop {
   /** Drives the loop until it ends, rests or is left, then gives up the ownership. */
   async drive(observer: LoopObserver = {}): Promise<EngineStop> {
     const stops: (() => void)[] = [];
+    let stop: EngineStop | null = null;
     try {
       this.observe(observer);
       this.#backlog.close();
@@ -187,16 +188,16 @@ export class OwnedLoop {
       // The start of a new loop without a set-up is on record already.
       if (isReady && (this.#hadOwner || wantsSetUp(this.spec, this.state.policy)))
         await recordLateStart(this.#loop, this.#engine, (line) => this.#say(line));
-      const stop = await this.#engine.run();
+      stop = await this.#engine.run();
       if (this.state.outcome?.type === 'stopped' && this.state.control.stop?.now === true)
         await endRecordedChildren(this.spec, this.state.policy);
       for (const each of this.#observers) each.stopped?.(stop);
       return stop;
     } finally {
-      for (const stop of stops) stop();
+      for (const end of stops) end();
       try {
         await this.#posts.finish();
-        await endCheckpoints({ folder: this.folder, packing: this.#packing });
+        await endCheckpoints({ folder: this.folder, packing: this.#packing, why: stop?.why });
       } finally {
         this.close();
       }
@@ -343,8 +344,7 @@ export class OwnedLoop {
 
   /** Prepares a fresh worktree; whether it is ready. An owner that died in the middle has it done again. */
   async #setUp(): Promise<boolean> {
-    const say = (line: string): void => this.#say(line);
-    const ending = await runSetUp(this.#loop, this.state, say, this.#stopSetUp.signal);
+    const ending = await runSetUp(this.#loop, this.state, (line) => this.#say(line), this.#stopSetUp.signal);
     if (typeof ending === 'object') this.receive({ type: 'abort', message: ending.failed, as: 'bad-input' });
     return ending === 'done';
   }

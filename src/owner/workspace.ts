@@ -46,7 +46,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const checkLogs = new CheckLogs(folder);
   const look = (): void => lookAtGuarded(folder, loop.say);
   let scmMade: ReturnType<typeof loopScm> | null = null;
-  const scm = () => (scmMade ??= loopScm({ ...loop, lookAtGuarded: look }, tree));
+  const scm = () => (scmMade ??= loopScm(loop, tree));
   let evidence: LoopEvidence | null = null;
   const roots = [spec.workspace, treeOf(spec)];
   /** Runs something that may change files. */

@@ -72,9 +72,14 @@ function redirected(folder: string): readonly string[] {
 /** As git writes it. */
 const BACK = '../..\n';
 
-/** Call when the loop is no longer driven: the copies may be large. */
+/** Call when the loop's agent does not run any more: the copies may be large. */
 export function forgetLinks(loopFolder: string): void {
   rmSync(join(loopFolder, PLACE), { recursive: true, force: true });
+}
+
+/** Whether the loop's agent may be running, or its owner has died before it looked. */
+export function hasNotedLinks(loopFolder: string): boolean {
+  return foundAt(join(loopFolder, PLACE, NOTE)) !== null;
 }
 
 const PLACE = 'git-before';

@@ -71,14 +71,14 @@ async function keptOf(
       // A worktree's pointer to its git folder.
       ...(statSync(pointer, { throwIfNoEntry: false })?.isFile() === true ? [pointer] : []),
     ],
-    // They would send git to another configuration, or push to what they name; those that exist are among those that are kept.
+    // It would send git to another configuration.
     absent: [
-      ...gitFolders
-        .slice(0, 1)
-        .flatMap((common) => ['commondir', ...REMOTES].map((name) => join(common, name))),
+      ...gitFolders.slice(0, 1).map((common) => join(common, 'commondir')),
       ...(await withNamed(here, [...files, ...configurations], top)),
     ],
-    folders: gitFolders.slice(0, 1).map((common) => join(common, 'hooks')),
+    folders: gitFolders
+      .slice(0, 1)
+      .flatMap((common) => ['hooks', ...REMOTES].map((name) => join(common, name))),
     gitFolders,
   };
 }

@@ -12,7 +12,7 @@ import { stateFolder } from '../store/state-folder.ts';
 import { withoutSockets } from './environment.ts';
 import { workingProbe, wrapperOf } from './loop-sandbox.ts';
 import { placesOf, sees, type View } from './sandbox.ts';
-import { sandboxedTrees, touches } from './sandboxed-trees.ts';
+import { sandboxedTrees, touches, type SandboxedTree } from './sandboxed-trees.ts';
 import { viewOf } from './view.ts';
 
 /** Finds the views of a loop's git; `own` is the loop's sandbox, null for a loop or a command without one. */
@@ -68,10 +68,17 @@ export async function isHidden(
 const GRACE_MS = 2000;
 
 /** The last sandbox that can write a folder or the repository around it; null if none can. */
-async function sandboxAt({ folder, env }: Pick<Repository, 'folder' | 'env'>): Promise<SandboxPolicy | null> {
+async function sandboxAt(repository: Pick<Repository, 'folder' | 'env'>): Promise<SandboxPolicy | null> {
+  return (await sandboxesAt(repository)).at(-1)?.policy ?? null;
+}
+
+/** The sandboxes that can write a folder or the repository around it, the one that was noted last at the end. */
+export async function sandboxesAt({
+  folder,
+  env,
+}: Pick<Repository, 'folder' | 'env'>): Promise<readonly SandboxedTree[]> {
   const trees = sandboxedTrees();
-  if (trees.length === 0) return null;
+  if (trees.length === 0) return [];
   const common = await commonFolder({ command: ['git'], folder, env, enclose: null }).catch(() => null);
-  const found = trees.findLast((tree) => touches(tree, folder) || (common !== null && touches(tree, common)));
-  return found?.policy ?? null;
+  return trees.filter((tree) => touches(tree, folder) || (common !== null && touches(tree, common)));
 }

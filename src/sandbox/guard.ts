@@ -8,8 +8,11 @@ import { isTaken, namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.t
 import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
+import type { Repository } from '../git/git.ts';
 import { isRecord } from '../loop/shape.ts';
-import { noteLinks, undoLinks } from './git-links.ts';
+import { loopsFolder, type LoopFolder } from '../store/store.ts';
+import { hasNotedLinks, noteLinks, undoLinks } from './git-links.ts';
+import { sandboxesAt } from './git-view.ts';
 
 /** Notes where each of these paths leads now, in the loop's state. */
 export function noteGuarded(loopFolder: string, { guarded: paths, gitFolders }: Guarded): void {
@@ -33,14 +36,14 @@ export interface Guarded {
 }
 
 /**
- * Moves what has appeared since into the loop's state, and returns what was done, for people. A new link on the way is moved itself:
- * what it leads to may be a file of the user's.
+ * Moves what has appeared since into the state of a loop, of that one or of another, and returns what was done, for people. A new link
+ * on the way is moved itself: what it leads to may be a file of the user's.
  */
-export function moveNewAside(loopFolder: string): readonly string[] {
+export function moveNewAside(loopFolder: string, into: string = loopFolder): readonly string[] {
   const { before, links } = readNote(join(loopFolder, NOTE));
   const moved: string[] = [];
   const aside = (found: string, path: string): void => {
-    const place = join(loopFolder, 'set-aside');
+    const place = join(into, 'set-aside');
     makeFolders(place, PRIVATE_FOLDER);
     moved.push(path);
     move(found, join(place, String(namesIn(place).length + 1)));
@@ -56,9 +59,21 @@ export function moveNewAside(loopFolder: string): readonly string[] {
     ...restored.map((path) => `the agent has made ${path} lead elsewhere; it was put back`),
     ...moved.map(
       (path) =>
-        `the agent has made ${path}, which programs outside of the sandbox would obey; it was moved to ${loopFolder}/set-aside`,
+        `the agent has made ${path}, which programs outside of the sandbox would obey; it was moved to ${into}/set-aside`,
     ),
   ];
+}
+
+/** Does so for every loop whose sandboxed agent may be at work in a repository; call before git runs there outside of a view. */
+export async function lookAtAllGuarded(
+  repository: Repository,
+  { path }: Pick<LoopFolder, 'path'>,
+  say: (line: string) => void,
+): Promise<void> {
+  const sandboxes = await sandboxesAt(repository);
+  const others = sandboxes.map(({ id }) => join(loopsFolder(), id)).filter(hasNotedLinks);
+  for (const folder of new Set([path, ...others]))
+    for (const done of moveNewAside(folder, path)) say(`warning: ${done}`);
 }
 
 function leadsElsewhere([path, was]: readonly [string, unknown]): boolean {

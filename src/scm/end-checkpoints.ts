@@ -8,8 +8,11 @@ import type { Packing } from './packing.ts';
 export function endCheckpoints(loop: {
   readonly folder: LoopFolder;
   readonly packing: Packing;
+  /** Why its driver has stopped; undefined after an error. */
+  readonly why: 'ended' | 'paused' | 'left' | 'lost' | undefined;
 }): Promise<void> {
-  forgetLinks(loop.folder.path);
+  // Otherwise, its agent may still run.
+  if (loop.why === 'ended' || loop.why === 'paused') forgetLinks(loop.folder.path);
   dropKeptIndex(checkpointIndex(loop.folder));
   return loop.packing.end();
 }

@@ -15,8 +15,6 @@ export interface ScmSpec extends StartedLoop {
   /** The current policy. */
   readonly policy: () => Policy;
   readonly say: (line: string) => void;
-  /** Moves aside what has appeared where a sandbox cannot prevent it. */
-  readonly lookAtGuarded: () => void;
 }
 
 export function taskEnvironment(

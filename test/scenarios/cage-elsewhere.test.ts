@@ -8,7 +8,8 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { linksBelow } from '../../src/git/links.ts';
-import { COMMIT, DONE, openCage, type Cage } from './cage-stage.ts';
+import { branchAt, COMMIT, commits, DONE, openCage, withRemote, type Cage } from './cage-stage.ts';
+import { waitFor } from './stage.ts';
 
 /** Makes a repository in the home, and returns its folder. */
 function repository({ stage, inHome }: Cage, name: string, ...options: readonly string[]): string {
@@ -74,3 +75,44 @@ describe('a repository in a folder of sandbox.write', () => {
     expect(cage.hasSung()).toBe(false);
   });
 });
+
+describe('a loop without a sandbox', () => {
+  it('pushes nowhere that a sandboxed agent beside it names', { timeout: 120_000 }, async () => {
+    const cage = openCage();
+    const { stage, canary } = cage;
+    const remote = withRemote(cage);
+    stage.git('config', 'include.path', '../more.inc');
+    const receive = `printf '[remote "origin"]\\n\\treceivepack = touch ${canary}; git-receive-pack\\n'`;
+    commits(stage);
+    stage.plans(1, `${receive} >more.inc; echo ready >"$FAKE_CALL/ready"; ${waitFor()}; ${DONE}`);
+    const beside = stage.starts(...COMMIT);
+    await stage.waitForCall(1, 'ready');
+    commits(stage, 'commit', 'push origin HEAD:master');
+    stage.plans(2, `echo x >made; ${DONE}`);
+    const other = ['run', '--name', 'other', '--no-sandbox', ...COMMIT, '--', stage.agent];
+    const { stderr } = await stage.ralph(...other).ended;
+    expect(stderr).toContain(`warning: the agent has made ${stage.path('more.inc')}, which programs`);
+    expect(cage.hasSung()).toBe(false);
+    expect(branchAt(cage, remote)).toBe(stage.git('rev-parse', 'HEAD'));
+    stage.release();
+    await beside.ended;
+  });
+});
+
+it(
+  'what an agent leaves after its owner has left is undone by the next owner',
+  { timeout: 120_000 },
+  async () => {
+    const { stage, inHome } = openCage();
+    const victim = inHome('.bashrc', 'as it was\n');
+    commits(stage);
+    stage.plans(1, `${waitFor()}; ln -sf ${victim} .git/COMMIT_EDITMSG; ${DONE}`);
+    expect(await stage.spawns('a task', '-m', '1').ended).toMatchObject({ code: 0 });
+    await stage.waitForCall(1);
+    expect(await stage.ralph('daemon', 'stop').ended).toMatchObject({ code: 0 });
+    stage.release();
+    await stage.ralph('resume', 'it').ended;
+    await stage.ralph('wait', 'it').ended;
+    expect(linksBelow(stage.path('.git'))).toEqual([]);
+  },
+);

@@ -4,11 +4,11 @@
  * @module-tag bwrap
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gitPlaces } from '../../src/sandbox/git-places.ts';
-import { COMMIT, commits, contents, DONE, hook, openCage } from './cage-stage.ts';
+import { COMMIT, commits, contents, DONE, hook, openCage, withRemote } from './cage-stage.ts';
 import { waitFor } from './stage.ts';
 
 /** Shell that makes a copy of the git folder with one more setting, and sends git to it. */
@@ -60,10 +60,8 @@ describe('what checks and hooks leave', () => {
 
   it('is moved aside before a push, which runs outside', async () => {
     const cage = openCage();
-    const { stage, canary, inHome } = cage;
-    const remote = dirname(inHome('remote.git/x', ''));
-    execFileSync('git', ['init', '-q', '--bare'], { cwd: remote, env: stage.env });
-    stage.git('remote', 'add', 'origin', remote);
+    const { stage, canary } = cage;
+    withRemote(cage);
     hook(cage, '.git/hooks/pre-push', 'sh lint.sh');
     stage.write('lint.sh', 'true');
     const plant = elsewhere('remote.origin.receivepack', `touch ${canary}; git-receive-pack`);
@@ -89,9 +87,9 @@ it('a remote that the agent has named in the git folder is not pushed to', async
     ].join('\n'),
   );
   commits(stage, 'commit', 'push origin HEAD:master');
-  const { stderr } = await stage.run(...COMMIT);
-  expect(stderr).toContain(`${stage.path('.git/remotes')}, which programs`);
+  await stage.run(...COMMIT);
   expect(cage.hasSung()).toBe(false);
+  expect(readdirSync(stage.path('.git/remotes'))).toEqual([]);
 });
 
 it('a git folder that is not that of the working tree is not made writable', async () => {

@@ -1,4 +1,5 @@
 /** A stage whose loops run in a sandbox, and a home with files that no agent may reach. */
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onDisk } from '../rig/temporary-folder.ts';
@@ -51,4 +52,17 @@ export const COMMIT: readonly string[] = ['-p', 'a task', '-m', '1'];
 export function hook({ stage }: Cage, name: string, line: string): void {
   stage.write(name, `#!/bin/sh\n${line}\n`);
   chmodSync(stage.path(name), 0o755);
+}
+
+/** Gives the repository a remote, `origin`, and returns its folder. */
+export function withRemote({ stage, inHome }: Cage): string {
+  const remote = dirname(inHome('remote.git/x', ''));
+  execFileSync('git', ['init', '-q', '--bare'], { cwd: remote, env: stage.env });
+  stage.git('remote', 'add', 'origin', remote);
+  return remote;
+}
+
+/** The commit of a remote's branch, as git prints it. */
+export function branchAt({ stage }: Cage, remote: string, branch: string = 'master'): string {
+  return execFileSync('git', ['rev-parse', branch], { cwd: remote, env: stage.env, encoding: 'utf8' });
 }

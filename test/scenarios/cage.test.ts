@@ -8,7 +8,7 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { linksBelow } from '../../src/git/links.ts';
-import { COMMIT, commits, contents, DONE, hook, openCage } from './cage-stage.ts';
+import { branchAt, COMMIT, commits, contents, DONE, hook, openCage, withRemote } from './cage-stage.ts';
 
 describe('links in the git folder', () => {
   it('lead no commit of Ralph out of it', async () => {
@@ -161,10 +161,8 @@ describe('hooks of a commit', () => {
 
   it('run in it before a push, which runs none', async () => {
     const cage = openCage();
-    const { stage, canary, inHome } = cage;
-    const remote = dirname(inHome('remote.git/x', ''));
-    execFileSync('git', ['init', '-q', '--bare'], { cwd: remote, env: stage.env });
-    stage.git('remote', 'add', 'origin', remote);
+    const { stage, canary } = cage;
+    const remote = withRemote(cage);
     hook(
       cage,
       '.git/hooks/pre-push',
@@ -180,9 +178,7 @@ describe('hooks of a commit', () => {
     expect(stage.planFiles(/^pushed$/)[0]).toBe(
       `refs/heads/master ${head} refs/heads/master ${'0'.repeat(40)}\norigin ${remote}\n`,
     );
-    expect(
-      execFileSync('git', ['rev-parse', 'master'], { cwd: remote, env: stage.env, encoding: 'utf8' }).trim(),
-    ).toBe(head);
+    expect(branchAt(cage, remote).trim()).toBe(head);
   });
 });
 
