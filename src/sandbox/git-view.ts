@@ -12,7 +12,7 @@ import { stateFolder } from '../store/state-folder.ts';
 import { withoutSockets } from './environment.ts';
 import { workingProbe, wrapperOf } from './loop-sandbox.ts';
 import { placesOf, sees, type View } from './sandbox.ts';
-import { sandboxedTrees, touches, type SandboxedTree } from './sandboxed-trees.ts';
+import { sandboxedTrees, stricter, touches, type SandboxedTree } from './sandboxed-trees.ts';
 import { viewOf } from './view.ts';
 
 /** Finds the views of a loop's git; `own` is the loop's sandbox, null for a loop or a command without one. */
@@ -67,12 +67,13 @@ export async function isHidden(
 /** What a hook may take to end. */
 const GRACE_MS = 2000;
 
-/** The last sandbox that can write a folder or the repository around it; null if none can. */
+/** What all sandboxes allow that can write a folder or the repository around it; null if none can. */
 async function sandboxAt(repository: Pick<Repository, 'folder' | 'env'>): Promise<SandboxPolicy | null> {
-  return (await sandboxesAt(repository)).at(-1)?.policy ?? null;
+  const [first, ...more] = await sandboxesAt(repository);
+  return first === undefined ? null : more.reduce((all, { policy }) => stricter(all, policy), first.policy);
 }
 
-/** The sandboxes that can write a folder or the repository around it, the one that was noted last at the end. */
+/** The sandboxes that can write a folder or the repository around it. */
 export async function sandboxesAt({
   folder,
   env,

@@ -51,7 +51,7 @@ export async function loopSandbox(
   });
   // Before the agent can write anything.
   const trees = [tree, spec.workspace, ...guarded.gitFolders, ...view.given.write];
-  noteSandbox({ id: spec.id, policy, trees });
+  noteSandbox({ id: spec.id, policy: { ...policy, ...view.given }, trees });
   const places = placesOf(view);
   const canSee = (program: string): boolean => sees(places, program) && sees(places, realpathSync(program));
   const wrapper = wrapperOf(probe, view, { policy, cwd: tree, graceMs });

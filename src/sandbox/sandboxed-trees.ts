@@ -16,6 +16,7 @@ import { isIn } from './sandbox.ts';
 
 export interface SandboxedTree {
   readonly id: string;
+  /** With absolute paths. */
   readonly policy: SandboxPolicy;
   /** The folders that its agent can write, and the git folders in them. */
   readonly trees: readonly string[];
@@ -29,7 +30,7 @@ export function noteSandbox(tree: SandboxedTree): void {
   replaceFile(path, text, { mode: PRIVATE_FILE });
 }
 
-/** The sandboxes of loops that still exist, the one that was noted last at the end. */
+/** The sandboxes of loops that still exist. */
 export function sandboxedTrees(): readonly SandboxedTree[] {
   const folder = folderOfNotes();
   const stamp = statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs;
@@ -43,6 +44,19 @@ export function touches({ trees }: SandboxedTree, path: string): boolean {
   return trees.some((tree) => isIn(path, tree) || isIn(tree, path));
 }
 
+/** What both allow. */
+export function stricter(one: SandboxPolicy, other: SandboxPolicy): SandboxPolicy {
+  const both = [...one.write, ...other.write].filter((path) =>
+    [one, other].every(({ write }) => write.some((folder) => isIn(path, folder))),
+  );
+  return {
+    checks: one.checks || other.checks,
+    write: [...new Set(both)],
+    hide: [...new Set([...one.hide, ...other.hide])],
+    network: one.network && other.network,
+  };
+}
+
 let known: {
   readonly folder: string;
   readonly stamp: bigint;
@@ -51,11 +65,8 @@ let known: {
 
 function readNotes(folder: string): readonly SandboxedTree[] {
   return namesIn(folder)
-    .map((name) => join(folder, name))
-    .map((path) => ({ path, note: readJsonFile(path) }))
-    .flatMap(({ path, note }) => (isTree(note) ? [{ note, at: statSync(path).mtimeMs }] : []))
-    .toSorted((a, b) => a.at - b.at)
-    .map(({ note }) => note);
+    .map((name) => readJsonFile(join(folder, name)))
+    .filter(isTree);
 }
 
 function isTree(value: unknown): value is SandboxedTree {

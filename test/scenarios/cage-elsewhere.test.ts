@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { linksBelow } from '../../src/git/links.ts';
-import { branchAt, COMMIT, commits, DONE, openCage, withRemote, type Cage } from './cage-stage.ts';
+import { branchAt, COMMIT, commits, DONE, hook, openCage, withRemote, type Cage } from './cage-stage.ts';
 import { waitFor } from './stage.ts';
 
 /** Makes a repository in the home, and returns its folder. */
@@ -96,6 +96,29 @@ describe('a loop without a sandbox', () => {
     expect(branchAt(cage, remote)).toBe(stage.git('rev-parse', 'HEAD'));
     stage.release();
     await beside.ended;
+  });
+
+  it('has what all sandboxes allow that can write its repository', { timeout: 120_000 }, async () => {
+    const cage = openCage();
+    const { stage, inHome } = cage;
+    commits(stage);
+    const [one, two] = ['one', 'two'].map((name) => dirname(inHome(`${name}/file`, 'x')));
+    stage.plans('default', DONE);
+    for (const [name, folder] of Object.entries({ one, two })) {
+      letWrite(cage, String(folder));
+      const args = ['run', '--name', name, ...COMMIT, '--', stage.agent];
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await stage.ralph(...args).ended).toMatchObject({ code: 0 });
+    }
+    const tries = [one, two].map((folder) => `touch ${folder}/made`).join('; ');
+    hook(cage, '.git/hooks/pre-commit', `${tries}; touch sub/made; true`);
+    stage.write('sub/file', 'x');
+    commits(stage, 'commit');
+    stage.plans(3, `echo x >made; ${DONE}`);
+    const other = ['run', '--name', 'other', '--no-sandbox', ...COMMIT, '--', stage.agent];
+    expect(await stage.ralph(...other).ended).toMatchObject({ code: 0 });
+    expect([one, two].map((folder) => existsSync(join(String(folder), 'made')))).toEqual([false, false]);
+    expect(existsSync(stage.path('sub/made'))).toBe(true);
   });
 });
 
