@@ -1,20 +1,24 @@
 /**
- * Links that appear in a git folder during a run: the user's own git would follow them, too.
+ * What a run has left in a git folder that the user's own git would follow or obey.
  *
- * 1. HEAD, index and packed-refs that became links are put back as they were before the run.
- * 2. The `commondir` of a worktree leads back to the git folder; an agent can write that of one that is made during its run.
- * 3. Any other new link is moved aside. A link that was there before the run stays.
+ * 1. HEAD, index, packed-refs and the configuration are put back as they were before the run if they became links.
+ * 2. Any other new link is moved aside. A link that was there before the run stays.
+ * 3. The configuration is put back if it differs, since an agent can write it as soon as a program outside of its sandbox has
+ *    replaced it: the kernel drops the mount on it then. Sections of branches may come and go, because git writes them all the time.
+ * 4. An agent can write the folder of a worktree that is made during its run: its `commondir` leads back to the git folder, and a
+ *    configuration of its own is moved aside.
  */
-import { readlinkSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, lstatSync, readlinkSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { below } from '../files/below.ts';
-import { foundAt, namesIn, textOf, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { foundAt, isTaken, textOf, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { copyIndexFile } from '../git/copy-index.ts';
 import { linksBelow } from '../git/links.ts';
 import { fields, fits, list, string } from '../loop/shape.ts';
+import { worktreesIn } from './git-places.ts';
 
 /** Notes the links of a git folder in the loop's state, and copies the files that are put back. */
 export function noteLinks(loopFolder: string, folders: readonly string[]): void {
@@ -25,21 +29,21 @@ export function noteLinks(loopFolder: string, folders: readonly string[]): void 
   for (const [number, folder] of folders.entries())
     for (const name of KEPT) {
       if (foundAt(join(folder, name))?.isFile() === true)
-        copyIndexFile(join(folder, name), join(place, `${number}-${name}`));
+        copyWithMode(join(folder, name), join(place, `${number}-${name}`));
     }
-  const note: Note = { folders, links };
+  const note: Note = { folders, links, worktrees: folders.flatMap(worktreesIn) };
   replaceFile(join(place, NOTE), JSON.stringify(note), { mode: PRIVATE_FILE });
 }
 
-/** Puts back what became a link, hands every other new link to `aside`, and returns what was put back. */
+/** Puts back what became a link or was replaced, and hands everything else that is new to `aside`; returns what was put back. */
 export function undoLinks(
   loopFolder: string,
   aside: (path: string, name: string) => void,
-): readonly string[] {
+): { readonly links: readonly string[]; readonly configurations: readonly string[] } {
   const place = join(loopFolder, PLACE);
   const value = readJsonFile(join(place, NOTE), MAX_NOTE_BYTES);
-  if (!isNote(value)) return [];
-  const { folders, links } = value;
+  if (!isNote(value)) return { links: [], configurations: [] };
+  const { folders, links, worktrees } = value;
   const known = new Set(links);
   const restored: string[] = [];
   for (const [number, folder] of folders.entries())
@@ -52,19 +56,76 @@ export function undoLinks(
         const path = join(parent, name);
         if (!isKept) return aside(path, join(folder, ...link));
         restored.push(join(folder, name));
-        copyIndexFile(copy, `${path}.ralph-${process.pid}`);
-        renameSync(`${path}.ralph-${process.pid}`, path);
+        putBack(copy, path);
       });
     }
-  return [...restored, ...folders.flatMap(redirected)];
+  const made = folders.flatMap(worktreesIn).filter((path) => !worktrees.includes(path));
+  for (const path of made) setConfigurationAside(path, aside);
+  const configurations = folders.flatMap((folder, number) =>
+    configurationRestored(folder, join(place, `${number}-config`), aside),
+  );
+  return { links: [...restored, ...folders.flatMap(redirected)], configurations };
+}
+
+function putBack(copy: string, path: string): void {
+  const scratch = `${path}.ralph-${process.pid}`;
+  rmSync(scratch, { force: true });
+  copyWithMode(copy, scratch);
+  renameSync(scratch, path);
+}
+
+function copyWithMode(from: string, to: string): void {
+  copyIndexFile(from, to);
+  chmodSync(to, lstatSync(from).mode & 0o777);
+}
+
+/** Puts the configuration of a git folder back; returns its path if that was necessary. */
+function configurationRestored(
+  folder: string,
+  copy: string,
+  aside: (path: string, name: string) => void,
+): readonly string[] {
+  const path = join(folder, CONFIG);
+  const before = textOf(copy);
+  if (before === null) return [];
+  const now = textOf(path);
+  if (now !== null && withoutBranches(now, before) === withoutBranches(before, before)) return [];
+  below(folder, [], { make: false }, (at) => {
+    if (isTaken(join(at, CONFIG))) aside(join(at, CONFIG), path);
+    putBack(copy, join(at, CONFIG));
+  });
+  return [path];
+}
+
+/** A configuration without the sections of branches that say no more than what a branch follows, at a remote of `before`. */
+function withoutBranches(text: string, before: string): string {
+  const remotes = [...before.matchAll(/^\[remote "([\w-]+)"\]$/gm)].map(([, name]) => name);
+  const remote = String.raw`remote = (?:${['\\.', ...remotes].join('|')})`;
+  const other = String.raw`(?:ralphLoop|ralphKept|merge|rebase|vscode-merge-base) = [\w./@+-]*`;
+  // What follows must not become part of the section.
+  return text.replaceAll(
+    new RegExp(String.raw`^\[branch "[^"\\\n]*"\]\n(?:\t(?:${remote}|${other})\n)*(?=\[|(?![^]))`, 'gm'),
+    '',
+  );
+}
+
+/** A worktree's own configuration, unless git has copied that of the main tree. */
+function setConfigurationAside(folder: string, aside: (path: string, name: string) => void): void {
+  const path = join(folder, OWN_CONFIG);
+  if (!isTaken(path) || textOf(path) === textOf(join(folder, '..', '..', OWN_CONFIG))) return;
+  below(dirname(dirname(folder)), ['worktrees', basename(folder)], { make: false }, (at) =>
+    aside(join(at, OWN_CONFIG), path),
+  );
 }
 
 /** Points the worktrees of a git folder back to it: one that was made during a run is not covered by its sandbox. */
 function redirected(folder: string): readonly string[] {
-  return namesIn(join(folder, 'worktrees')).flatMap((name) => {
-    const path = join(folder, 'worktrees', name, 'commondir');
+  return worktreesIn(folder).flatMap((at) => {
+    const path = join(at, 'commondir');
     if (foundAt(path)?.isFile() !== true || textOf(path) === BACK) return [];
-    below(folder, ['worktrees', name], { make: false }, (at) => replaceFile(join(at, 'commondir'), BACK));
+    below(folder, ['worktrees', basename(at)], { make: false }, (own) =>
+      replaceFile(join(own, 'commondir'), BACK),
+    );
     return [path];
   });
 }
@@ -84,7 +145,9 @@ export function hasNotedLinks(loopFolder: string): boolean {
 
 const PLACE = 'git-before';
 const NOTE = 'links.json';
-const KEPT = ['HEAD', 'index', 'packed-refs'];
+const CONFIG = 'config';
+const OWN_CONFIG = 'config.worktree';
+const KEPT = ['HEAD', 'index', 'packed-refs', CONFIG];
 const MAX_NOTE_BYTES = 64 * 2 ** 20;
 
 /** A link and where it leads. */
@@ -100,10 +163,11 @@ function described(folder: string, link: readonly string[]): string {
 interface Note {
   readonly folders: readonly string[];
   readonly links: readonly string[];
+  readonly worktrees: readonly string[];
 }
 
 function isNote(value: unknown): value is Note {
   return fits(NOTE_SHAPE, value);
 }
 
-const NOTE_SHAPE = fields({ folders: list(string), links: list(string) });
+const NOTE_SHAPE = fields({ folders: list(string), links: list(string), worktrees: list(string) });

@@ -205,7 +205,7 @@ const NAMES = String.raw`^(include(if\..*)?\.path|core\.hookspath)$`;
 const MAX_INCLUDES = 1000;
 
 /** The git folders of the repository's worktrees. */
-function worktreesIn(common: string): readonly string[] {
+export function worktreesIn(common: string): readonly string[] {
   const folder = join(common, 'worktrees');
   return foundAt(folder)?.isDirectory() === true ? namesIn(folder).map((name) => join(folder, name)) : [];
 }

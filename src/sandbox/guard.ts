@@ -56,11 +56,17 @@ export function moveNewAside(loopFolder: string, into: string = loopFolder): rea
     aside(found, path);
   }
   return [
-    ...restored.map((path) => `the agent has made ${path} lead elsewhere; it was put back`),
-    ...moved.map(
+    ...restored.links.map((path) => `the agent has made ${path} lead elsewhere; it was put back`),
+    ...restored.configurations.map(
       (path) =>
-        `the agent has made ${path}, which programs outside of the sandbox would obey; it was moved to ${into}/set-aside`,
+        `another program has replaced ${path} during the run, and the agent could write it since; it was put back as it was before the run, and the new one was moved to ${into}/set-aside`,
     ),
+    ...moved
+      .filter((path) => !restored.configurations.includes(path))
+      .map(
+        (path) =>
+          `the agent has made ${path}, which programs outside of the sandbox would obey; it was moved to ${into}/set-aside`,
+      ),
   ];
 }
 

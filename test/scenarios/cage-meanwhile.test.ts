@@ -121,15 +121,55 @@ it(
     const plant = elsewhere('core.fsmonitor', `touch ${canary}; false`)
       .replace('.git/commondir', '.git/worktrees/two/commondir')
       .replace('../evil', '"$PWD/evil"');
-    stage.plans(1, `${waitFor()}; ${plant}\n${DONE}`);
+    const own = 'git config --file .git/worktrees/two/config.worktree core.fsmonitor';
+    stage.plans(1, `${waitFor()}; ${plant}\n${own} "touch ${canary}; false"; ${DONE}`);
+    stage.git('config', 'extensions.worktreeConfig', 'true');
     const run = stage.starts(...COMMIT);
     await stage.waitForCall(1);
     const tree = stage.path('two');
     stage.git('worktree', 'add', '-q', '--detach', tree);
     stage.release();
     const { stderr } = await run.ended;
-    expect(stderr).toContain(stage.path('.git/worktrees/two/commondir'));
+    for (const name of ['commondir', 'config.worktree'])
+      expect(stderr).toContain(stage.path(`.git/worktrees/two/${name}`));
     stage.git('-C', tree, 'status');
     expect(cage.hasSung()).toBe(false);
   },
 );
+
+describe('the configuration, if another program replaces it during a run', () => {
+  it('is put back as it was, and the new one is moved aside', async () => {
+    const cage = openCage();
+    const { stage, canary } = cage;
+    commits(stage);
+    stage.plans(1, `${waitFor()}; git config core.fsmonitor "touch ${canary}; false"; ${DONE}`);
+    const before = stage.read('.git/config');
+    const run = stage.starts(...COMMIT);
+    await stage.waitForCall(1);
+    stage.git('config', 'remote.other.url', '/nowhere');
+    stage.release();
+    const { stderr } = await run.ended;
+    expect(stderr).toContain(
+      `warning: another program has replaced ${stage.path('.git/config')} during the run`,
+    );
+    expect(stage.read('.git/config')).toBe(before);
+    stage.git('status');
+    expect(cage.hasSung()).toBe(false);
+  });
+
+  it('keeps what its branches follow', async () => {
+    const cage = openCage();
+    const { stage } = cage;
+    withRemote(cage);
+    stage.git('push', '-q', 'origin', 'HEAD:one');
+    stage.git('fetch', '-q');
+    commits(stage);
+    stage.plans(1, `${waitFor()}; ${DONE}`);
+    const run = stage.starts(...COMMIT);
+    await stage.waitForCall(1);
+    stage.git('branch', '-q', '--track', 'one', 'origin/one');
+    stage.release();
+    expect((await run.ended).stderr).not.toContain('replaced');
+    expect(stage.git('config', 'branch.one.merge')).toBe('refs/heads/one\n');
+  });
+});
