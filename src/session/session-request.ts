@@ -2,6 +2,7 @@
 import type { Settings } from '../config/config.ts';
 import { parseDuration } from '../config/values.ts';
 import type { Policy } from '../loop/policy.ts';
+import { presets } from '../loop/presets.ts';
 import type { LoopRequest } from '../owner/create-loop.ts';
 import { makeRequest } from '../owner/make-request.ts';
 import { visible } from '../text/one-line.ts';
@@ -25,9 +26,10 @@ export async function sessionRequest(
     ...(files.merged.worktree === true ? ['worktree'] : []),
   ];
   const ignoredNote = `the setting ${ignored.join(' and ')} does not apply to a loop inside a session; use ralph run for it`;
+  const all = promised(policy);
   return {
     ...request,
-    policy: inSession(asked.strict === true ? strictly(policy) : policy, delayMs),
+    policy: inSession(asked.strict === true ? strictly(all) : all, delayMs),
     place: 'session',
     notes: ignored.length === 0 ? notes : [...notes, ignoredNote],
   };
@@ -45,6 +47,17 @@ function inSession(policy: Policy, delayMs: number): Policy {
     limits: { ...policy.limits, stopRunning: false },
     timeouts: { ...policy.timeouts, runMs: null, inactivityMs: null },
     delay: { ...policy.delay, afterOkMs: delayMs, afterFailure: { kind: 'fixed', ms: 0 } },
+  };
+}
+
+/** The agent is always told a promise, so it counts beside what the settings name instead, such as a `donePattern`. */
+function promised(policy: Policy): Policy {
+  const { detectors } = policy.completion;
+  if (detectors.some(({ kind }) => kind === 'promise-tag')) return policy;
+  const { completion } = presets.promise.policy;
+  return {
+    ...policy,
+    completion: { ...policy.completion, detectors: [...completion.detectors, ...detectors] },
   };
 }
 

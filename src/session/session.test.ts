@@ -73,6 +73,23 @@ describe('a loop in a session', () => {
     expect(JSON.stringify(ended)).toContain('the done pattern (a+)+$ needs more than 2 s');
   });
 
+  it.each([
+    [{ donePattern: 'ALL (GREEN|FINE)' }, 'ALL GREEN'],
+    [{ completionResponse: 'FINISHED' }, '<response>FINISHED</response>'],
+    [{ completionTag: 'FINISHED' }, 'FINISHED'],
+  ])('counts the promise that the agent is told beside %j of the settings', async (settings, other) => {
+    vi.stubEnv('RALPH_TRUST', '1');
+    mkdirSync(join(workspace, '.ralph'), { recursive: true });
+    writeFileSync(join(workspace, '.ralph', 'settings.json'), JSON.stringify(settings));
+    const { context, state } = await start();
+    expect(context).toContain(`output: ${PROMISE}`);
+    expect(state.completionPromise).toBe('DONE');
+    expect(await endTurn('s1', said('I have begun.'))).toMatchObject({ type: 'continue' });
+    expect(await endTurn('s1', said(PROMISE))).toMatchObject({ type: 'ended', outcome: 'done' });
+    await start();
+    expect(await endTurn('s1', said(other))).toMatchObject({ type: 'ended', outcome: 'done' });
+  });
+
   it('S5.37 S5.41 S5.42 stops at the limit, and a promise in the last turn is a success', async () => {
     await start({ maxIterations: 2 });
     expect((await endTurn('s1', said('one'))).type).toBe('continue');
