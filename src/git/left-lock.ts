@@ -3,7 +3,7 @@
  *
  * 1. A lock is removed only if it was made while a commit of ours was attempted, has not changed for 5 seconds, and no process
  *    has it open. A git of the user closes its lock before its hooks run, which may take minutes: no lock is removed
- *    while a git works in the same tree.
+ *    while a git works in a tree of the repository, also in a container.
  * 2. Where no process can be looked at, no lock is removed.
  * 3. A lock that stays is named, with the command that removes it.
  */
@@ -12,10 +12,10 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { below } from '../files/below.ts';
 import { foundAt, PRIVATE_FILE } from '../files/files.ts';
-import { realPath } from '../files/paths.ts';
 import { isOpen, KNOWS_OPEN_FILES, worksIn } from '../process/open-files.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { commonFolder, execGit, GitError, gitPath, topOf, utf8, type Repository } from './git.ts';
+import { commonFolder, execGit, GitError, gitPath, utf8, type Repository } from './git.ts';
+import { listTrees } from './worktree.ts';
 
 export class LeftLocks {
   readonly #repository: Repository;
@@ -70,9 +70,10 @@ export class LeftLocks {
     try {
       const wait = found.mtimeMs + UNCHANGED_MS - Date.now();
       if (wait > 0) await pause(wait);
-      const top = realPath(utf8(await topOf(this.#repository)));
+      const trees = (await listTrees(this.#repository)).map(({ path }) => path);
+      const folders = [...trees, await commonFolder(this.#repository)];
       // A short git, such as one of another loop, is waited for.
-      for (let tries = 0; worksIn(top, 'git'); tries++) {
+      for (let tries = 0; worksIn(folders, 'git'); tries++) {
         if (tries === MAX_TRIES) return false;
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         await pause(TRY_AFTER_MS);

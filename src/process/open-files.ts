@@ -1,7 +1,6 @@
 /** Which files the processes of this user have open, where `/proc` tells. */
 import { existsSync, readdirSync, statSync, type Stats } from 'node:fs';
-import { isInside } from '../files/paths.ts';
-import { isAlive, listPids, readStat, workingDirectory } from './proc-files.ts';
+import { isAlive, listPids, readStat } from './proc-files.ts';
 
 export const KNOWS_OPEN_FILES: boolean = existsSync('/proc/self/fd');
 
@@ -33,12 +32,35 @@ function descriptorsOf(pid: number): readonly string[] {
   }
 }
 
-/** Whether a program with this name has its working directory in a folder. */
-export function worksIn(folder: string, name: string): boolean {
+/**
+ * Whether `program`, or one of its `program-…`, has its working directory in one of the folders. They are told by their inodes:
+ * a container has a folder of this machine at a path of its own.
+ */
+export function worksIn(folders: readonly string[], program: string): boolean {
+  const wanted = new Set(folders.map(identityOf));
   return listPids().some((pid) => {
-    const at = workingDirectory(pid);
-    if (at === null || (at !== folder && !isInside(folder, at))) return false;
     const stat = readStat(pid);
-    return isAlive(stat) && stat?.command === name;
+    const isProgram = stat?.command === program || stat?.command.startsWith(`${program}-`) === true;
+    return isProgram && isAlive(stat) && isBelow(`/proc/${pid}/cwd`, wanted);
   });
+}
+
+function isBelow(folder: string, wanted: ReadonlySet<string | null>): boolean {
+  let [at, identity] = [folder, identityOf(folder)];
+  for (let outer: string | null = null; identity !== null && identity !== outer;) {
+    if (wanted.has(identity)) return true;
+    outer = identity;
+    at += '/..';
+    identity = identityOf(at);
+  }
+  return false;
+}
+
+function identityOf(folder: string): string | null {
+  try {
+    const { dev, ino } = statSync(folder);
+    return `${dev}:${ino}`;
+  } catch {
+    return null;
+  }
 }

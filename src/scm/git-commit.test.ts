@@ -226,16 +226,48 @@ describe.runIf(existsSync('/proc/self/fd'))('a git that is killed in the middle 
     expect(await commit()).toMatchObject({ ending: 'done', made: { commit: head() } });
   });
 
+  const BATCH = ['git', 'cat-file', '--batch'];
+
   it.each([
-    ['another git works in the tree', 'git', ['cat-file', '--batch']],
-    ['a process has the lock open', '/bin/sh', ['-c', 'exec <.git/HEAD.lock; cat; echo; exec sleep 600']],
-  ])('leaves its locks alone while %s', async (_, program, args) => {
+    ['another git works in the tree', '.', BATCH],
+    ['another git works in another tree', '../other', BATCH],
+    ['another git works in the git folder', '.git/refs', BATCH],
+    [
+      'a process has the lock open',
+      '.',
+      ['/bin/sh', '-c', 'exec <.git/HEAD.lock; cat; echo; exec sleep 600'],
+    ],
+  ])('leaves its locks alone while %s', async (_, place, command) => {
+    expect(await attemptBeside(place, command)).toEqual(stays());
+  });
+
+  it('leaves its locks alone while a git works in a container', { tags: ['bwrap'] }, async () => {
+    const inside = join(at.folder, 'inside');
+    mkdirSync(inside);
+    const container = ['bwrap', '--die-with-parent', '--dev-bind', '/', '/', '--bind', at.work, inside];
+    expect(await attemptBeside('.', [...container, '--chdir', inside, ...BATCH])).toEqual(stays());
+  });
+
+  const stays = (): unknown => ({
+    answer: {
+      error: containing(`if no git works there, remove it with: rm ${at.path('.git/HEAD.lock')}`),
+    },
+    left: expect.arrayContaining(['HEAD.lock']) as unknown,
+  });
+
+  /** Kills the git of a commit while a command runs in a folder. */
+  async function attemptBeside(place: string, [program = '', ...args]: readonly string[]): Promise<object> {
+    at.git('worktree', 'add', '--quiet', '--detach', '../other');
     at.write('b', '1');
     killsGit();
     let other: ChildProcess | null = null;
     const failing: GitCommitOrder['run'] = async (words, env) => {
       const result = await run(words, env);
-      other = spawn(program, args, { cwd: at.work, env: at.env, stdio: ['pipe', 'pipe', 'inherit'] });
+      other = spawn(program, args, {
+        cwd: at.path(place),
+        env: at.env,
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
       // Its answer says that it runs. One of them does not listen.
       other.stdin?.on('error', () => {});
       other.stdin?.write('HEAD\n');
@@ -243,13 +275,11 @@ describe.runIf(existsSync('/proc/self/fd'))('a git that is killed in the middle 
       return result === 'done' ? result : { error: `${JSON.stringify(result)}: Unable to create HEAD.lock` };
     };
     try {
-      const advice = `if no git works there, remove it with: rm ${at.path('.git/HEAD.lock')}`;
-      expect(await commit({ run: failing })).toEqual({ error: containing(advice) });
-      expect(locks()).toContain('HEAD.lock');
+      return { answer: await commit({ run: failing }), left: locks() };
     } finally {
       (other as ChildProcess | null)?.kill('SIGKILL');
     }
-  });
+  }
 
   it('is not held responsible for a lock that was there before, which the error tells how to remove', async () => {
     at.write('b', '1');
