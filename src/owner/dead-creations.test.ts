@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -12,6 +13,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { header, lineOf } from '../journal/lines.ts';
+import type { LoopEvent } from '../loop/event.ts';
+import type { Outcome } from '../loop/outcome.ts';
+import { presets } from '../loop/presets.ts';
 import { keep, kept } from '../store/kept-environment.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
@@ -33,6 +38,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const git = (...args: readonly string[]): string =>
   execFileSync('git', ['-C', workspace, ...args], { encoding: 'utf8' });
+const created: LoopEvent = { type: 'loop.created', at: 0, name: 'it', policy: presets.default.policy };
 const records = (): readonly string[] =>
   git('for-each-ref', '--format=%(refname)', 'refs/ralph').split('\n').filter(Boolean);
 
@@ -70,6 +76,15 @@ describe('a loop whose creator died', () => {
     expect(records()).toEqual(['refs/ralph/started-1/start']);
   });
 
+  it('loses a file with its environment that was never renamed, once that is old', async () => {
+    begin('now');
+    const names = ['.old.json.1', '.new.json.2'].map((name) => join(state, 'kept', name));
+    for (const name of names) writeFileSync(name, '{"env":{"TOKEN":"a secret"}');
+    utimesSync(names[0] ?? '', new Date(0), new Date(0));
+    await forgetDeadCreations(state);
+    expect(names.map((name) => existsSync(name))).toEqual([false, true]);
+  });
+
   it('is left alone, and keeps no other loop from being created, if its files cannot be used', async () => {
     const [journal, lock, dead] = [begin('journal'), begin('lock'), begin('dead')];
     symlinkSync(join(root, 'elsewhere'), journal.journal);
@@ -77,5 +92,37 @@ describe('a loop whose creator died', () => {
     expect(await forgetDeadCreations(state)).toEqual(['dead-1']);
     expect(existsSync(dead.path)).toBe(false);
     expect(existsSync(lock.path)).toBe(true);
+  });
+});
+
+describe('a loop whose owner died right after its end', () => {
+  const ended = (outcome: Outcome): LoopEvent => ({ type: 'loop.ended', at: 1, outcome });
+  const exhausted = ended({ type: 'iterations-exhausted', limit: 1 });
+  const done = ended({ type: 'done', verified: true, childrenLeft: [] });
+  const reopened: LoopEvent = { type: 'loop.reopened', at: 2, policy: null };
+
+  it.each([
+    ['loses its kept environment', [exhausted], false, []],
+    ['loses its kept environment if it is done and its owner has noted so', [done], true, []],
+    ['keeps its environment if its next owner judges its claim again', [done], false, ['it-1']],
+    ['keeps its environment if it was reopened', [exhausted, reopened], false, ['it-1']],
+  ])('%s', async (_, events, isNoted, left) => {
+    const { path, journal, ended: note } = begin('it');
+    writeFileSync(journal, header() + [created, ...events].map((one, at) => lineOf(one, at + 1)).join(''));
+    if (isNoted) writeFileSync(note, `${statSync(journal).size}\n`);
+    expect(await forgetDeadCreations(state)).toEqual([]);
+    expect(['it-1'].filter((id) => kept(id, state) !== null)).toEqual(left);
+    expect(existsSync(path)).toBe(true);
+  });
+
+  it('keeps its environment while it has an owner', async () => {
+    const { journal, lock } = begin('it');
+    writeFileSync(journal, header() + [created, exhausted].map((one, at) => lineOf(one, at + 1)).join(''));
+    const taken = await takeLock(lock, thisProcess());
+    await forgetDeadCreations(state);
+    expect(kept('it-1', state)).not.toBeNull();
+    if (taken.taken) taken.release();
+    await forgetDeadCreations(state);
+    expect(kept('it-1', state)).toBeNull();
   });
 });

@@ -1,28 +1,32 @@
 /**
  * What is left of loops whose creator died before their first event: a kept environment with its secrets, records in git,
- * a folder and a name. Without a journal there is no loop that a command could end or remove.
+ * a folder and a name. Without a journal there is no loop that a command could end or remove. And the environment of a loop
+ * whose owner died right after its end.
  *
  * 1. The environment is kept before the spec and the records are written, so every such loop has one.
  * 2. A loop that is being created has a live owner: its creator takes the lock before it keeps the environment. The lock is
  *    taken here too, so that nothing is removed that another process has just taken over.
  */
-import { existsSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { foundAt, textOf } from '../files/files.ts';
+import { existsSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { foundAt, namesIn, textOf } from '../files/files.ts';
+import { lastEvent } from '../journal/last-event.ts';
 import { forgetRecords } from '../scm/start.ts';
+import { isEndNoted } from '../store/end-note.ts';
 import { forget } from '../store/kept-environment.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { folderAt, readLoopAt } from '../store/read-loop.ts';
 import { registered, unreserve } from '../store/registry.ts';
-import { jsonFilesIn, stateFolder } from '../store/state-folder.ts';
+import { jsonFilesIn, removeQuietly, stateFolder } from '../store/state-folder.ts';
 import { LoopFolder, type LoopKey } from '../store/store.ts';
 
 /** Forgets loops that died while they were created; returns their ids. */
 export async function forgetDeadCreations(state: string = stateFolder()): Promise<readonly string[]> {
-  const suspects = jsonFilesIn(join(state, 'kept'))
-    .map((file) => file.replace(/\.json$/, ''))
-    .filter((id) => mayBeDead(id, state));
+  const folder = join(state, 'kept');
+  for (const file of namesIn(folder).filter((name) => name.startsWith('.'))) removeIfOld(join(folder, file));
+  const ids = jsonFilesIn(folder).map((file) => file.replace(/\.json$/, ''));
+  const suspects = ids.filter((id) => mayBeDead(id, state) || hasEnded(join(state, 'loops', id)));
   if (suspects.length === 0) return [];
   const names = new Map(registered(state).map((key) => [key.id, key]));
   const dead: string[] = [];
@@ -35,6 +39,14 @@ export async function forgetDeadCreations(state: string = stateFolder()): Promis
     }
   }
   return dead;
+}
+
+/** A loop that is done without a note about it needs its environment: its next owner judges the claim again. */
+function hasEnded(path: string): boolean {
+  const folder = new LoopFolder({ id: basename(path), name: '', workspace: '' }, path);
+  const last = lastEvent(folder.journal);
+  if (last?.type !== 'loop.ended') return false;
+  return last.outcome.type !== 'done' || isEndNoted(folder, foundAt(folder.journal)?.size ?? 0);
 }
 
 /** Looks at one file, and takes no lock: this is asked for every unfinished loop whenever one is created. */
@@ -57,6 +69,7 @@ async function forgetIfDead(id: string, name: LoopKey | null, state: string): Pr
   const lock = await takeLock(folder.lock, thisProcess());
   if (!lock.taken) return false;
   try {
+    if (hasEnded(path)) forget(id, state);
     if (readLoopAt(folder) !== null || existsSync(join(path, 'runs'))) return false;
     // Without a name and a spec it has no records either.
     if (key !== null && existsSync(key.workspace)) await forgetRecords({ id }, key.workspace);
@@ -70,11 +83,15 @@ async function forgetIfDead(id: string, name: LoopKey | null, state: string): Pr
 }
 
 function forgetIfAbandoned(id: string, state: string): boolean {
-  const kept = statSync(join(state, 'kept', `${id}.json`), { throwIfNoEntry: false });
-  const isOld = kept !== undefined && Date.now() - kept.mtimeMs > ABANDONED_MS;
-  if (!isOld) return false;
-  forget(id, state);
-  return true;
+  return removeIfOld(join(state, 'kept', `${id}.json`));
+}
+
+/** Also a file that its writer, which was killed, has not renamed. */
+function removeIfOld(path: string): boolean {
+  const found = foundAt(path);
+  const isOld = found !== null && Date.now() - found.mtimeMs > ABANDONED_MS;
+  if (isOld) removeQuietly(path);
+  return isOld;
 }
 
 const ABANDONED_MS = 3_600_000;
