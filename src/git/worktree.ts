@@ -9,21 +9,15 @@
  */
 import {
   closeSync,
-  constants,
-  copyFileSync,
   existsSync,
-  ftruncateSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmdirSync,
   rmSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve as resolvePath } from 'node:path';
 import { below } from '../files/below.ts';
 import { foundAt, openRegular, textOf } from '../files/files.ts';
@@ -31,12 +25,12 @@ import { isInside, realPath } from '../files/paths.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nonBlank } from '../loop/shape.ts';
+import { changeConfig } from './change-config.ts';
 import { outside } from './links.ts';
 import {
   commonFolder,
   execGit,
   GitError,
-  gitFailure,
   gitOutput,
   resolveRevision,
   topOf as topInLatin1,
@@ -237,44 +231,6 @@ export async function ownerOfBranch(repository: Repository, branch: string): Pro
 }
 
 const OWNER_FILE = 'ralph.json';
-
-/**
- * Changes the repository's configuration without replacing the file, as git would: a sandbox that runs meanwhile covers the file that
- * was there when it started, and its agent could write a new one.
- */
-async function changeConfig(repository: Repository, change: readonly string[]): Promise<void> {
-  const free = await outside(repository);
-  const config = join(await commonFolder(free), 'config');
-  const lock = `${config}.lock`;
-  try {
-    // As git does: another git that changes it fails meanwhile.
-    copyFileSync(config, lock, constants.COPYFILE_EXCL);
-  } catch (error) {
-    throw new GitError(`cannot lock ${config}: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
-  }
-  const scratch = mkdtempSync(join(tmpdir(), 'ralph-config-'));
-  try {
-    const copy = join(scratch, 'config');
-    copyFileSync(config, copy);
-    const args = ['config', '--file', copy, ...change];
-    const answer = await execGit(free, args);
-    // What is to be removed may be missing.
-    if (answer.code !== 0 && !change[0]?.startsWith('--')) throw gitFailure(args, answer);
-    const text = readFileSync(copy);
-    const file = openRegular(config, 'lock');
-    try {
-      writeSync(file, text, 0, text.length, 0);
-      ftruncateSync(file, text.length);
-    } finally {
-      closeSync(file);
-    }
-  } finally {
-    rmSync(lock, { force: true });
-    rmSync(scratch, { recursive: true, force: true });
-  }
-}
 
 /** In the branch's section, which git removes with the branch. */
 function branchKey(branch: string): string {
