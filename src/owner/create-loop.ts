@@ -3,7 +3,8 @@
  *
  * 1. Every reason to refuse is checked before the name is taken, except whether the sandbox hides the agent: that
  *    depends on the loop's own folders, and is undone like every other failure (2).
- * 2. A loop that could not be created leaves nothing behind: no registration, no records, no worktree, no lock.
+ * 2. A loop that could not be created leaves nothing behind: no registration, no records, no worktree, no lock. Only one whose
+ *    earlier creator died stays as that has left it, so that it can be started once the reason is gone.
  */
 import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -83,6 +84,8 @@ export interface LoopRequest extends AgentProgram {
   readonly fresh: boolean;
   /** What the user should know before the loop begins. */
   readonly notes?: readonly string[];
+  /** Whether an earlier process died while it created this loop: what was asked for is kept if this one fails. */
+  readonly isAgain?: boolean;
   readonly parent: Spec['parent'];
   /** The run that it counts towards the budget of, if it is not the one of `parent`. */
   readonly paidBy?: Spec['parent'];
@@ -111,7 +114,11 @@ export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   prepareWorkspace(workspace);
   const note = (folder: LoopFolder): void => noteRequest({ ...request, family }, folder);
   const [claimed] = await Promise.all([claimName({ ...request, note }, notes), findRepository(request)]);
-  const undo: (() => void | Promise<void>)[] = [claimed.discard];
+  const again = (): void => {
+    note(claimed.folder);
+    claimed.release();
+  };
+  const undo: (() => void | Promise<void>)[] = [request.isAgain === true ? again : claimed.discard];
   try {
     return await writeLoop({ ...request, family }, claimed, notes, undo);
   } catch (error) {

@@ -31,6 +31,7 @@ export function startUnstarted(
     ...(window === undefined ? {} : { window }),
     ...(worktree === undefined ? {} : { worktree: true, worktreeAt: worktree }),
     fresh: false,
+    isAgain: true,
     notes,
   });
 }

@@ -51,6 +51,7 @@ describe('a loop that was killed while it was created', () => {
   it.each([
     ['while git makes its record', 'update-ref', []],
     ['while git makes its worktree', 'worktree add', ['--worktree']],
+    ['while its branch is noted in the configuration', 'config --file', ['--worktree']],
   ])('%s is started by resume, as it was asked for', async (_, word, more) => {
     const stage = openStage();
     stage.env['DEPLOY_TOKEN'] = SECRET;
@@ -73,6 +74,23 @@ describe('a loop that was killed while it was created', () => {
     const files = stage.files('dead');
     expect(existsSync(files.path('asked.json'))).toBe(false);
     expect(readFileSync(files.path('spec.json'), 'utf8')).not.toContain(SECRET);
+    expect(kept(stage)).toEqual([]);
+  });
+
+  it('is kept if resume fails, and started once the reason is gone', async () => {
+    const stage = openStage();
+    stage.identifies();
+    await killedAt('worktree add', stage, ...task, '--worktree');
+    stage.write('.git/config.lock', '');
+    const { code, stderr } = await stage.ralph('resume', 'dead').ended;
+    expect(code).toBe(2);
+    expect((await stage.ralph('status', 'dead').ended).stderr).toContain(
+      'start it with: ralph resume dead\n',
+    );
+    const [, remedy = ''] = /if no git works there, remove it with: (rm .*)/.exec(stderr) ?? [];
+    expect((await stage.shell(remedy).ended).code).toBe(0);
+    expect((await stage.ralph('resume', 'dead').ended).code).toBe(1);
+    expect(stage.calls).toBe(1);
     expect(kept(stage)).toEqual([]);
   });
 
