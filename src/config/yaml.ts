@@ -1,6 +1,6 @@
 /** Reads the configuration file of document 002, a YAML block `ralph_loop` (or `ralph`), as settings. */
-import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
+import { readGiven } from '../files/given-file.ts';
 import { isRecord } from '../loop/shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { closest } from './closest.ts';
@@ -75,11 +75,14 @@ const KEYS: Readonly<Record<string, Key>> = {
 
 function textOf(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readGiven(path, MAX_BYTES, 'too long (maximum 1 MB)').text;
   } catch (error) {
     throw new UserError(`cannot read the configuration file ${path}: ${reasonOf(error)}`);
   }
 }
+
+/** Far more than any configuration needs. */
+const MAX_BYTES = 2 ** 20;
 
 function parseYaml(path: string, text: string): unknown {
   try {
@@ -97,7 +100,9 @@ function unknown(path: string, name: string, key: string): UserError {
 }
 
 function wrong(path: string, name: string, expected: string, value: unknown): UserError {
-  return new UserError(`${path}: ${name} must be ${expected}, got ${JSON.stringify(value)}`);
+  // A few aliases make a list too long to be written.
+  const got = Array.isArray(value) ? 'a list' : isRecord(value) ? 'a mapping' : JSON.stringify(value);
+  return new UserError(`${path}: ${name} must be ${expected}, got ${got}`);
 }
 
 function isAmount(value: unknown): value is number {

@@ -1,53 +1,29 @@
-import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { sizeText } from '../loop/counted.ts';
 import { readRegular, UnusableFile } from '../files/files.ts';
+import { readGiven, readToEnd } from '../files/given-file.ts';
 import { realPath } from '../files/paths.ts';
 import type { PromptSource } from '../store/spec.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 
-/**
- * A file that is read before every run; a pipe can be read only once, so its text is kept instead. A device is refused:
- * it has no end, or waits for a person to type.
- */
+/** A file that is read before every run; a pipe can be read only once, so its text is kept instead. */
 export function fileOrText(path: string): { readonly file: string } | { readonly text: string } {
-  const found = statSync(path);
-  if (found.isCharacterDevice() || found.isBlockDevice())
-    throw new UnusableFile(path, 'a device; name a regular file or a pipe');
-  const descriptor = openSync(path, 'r');
-  try {
-    const text = textFrom(descriptor, path);
-    return found.isFile() ? { file: path } : { text };
-  } finally {
-    closeSync(descriptor);
-  }
+  const { text, isPipe } = readGiven(path, MAX_PROMPT_BYTES, TOO_LONG);
+  return isPipe ? { text } : { file: path };
 }
 
 /** The prompt that is piped to this process. */
 export function promptFromStdin(): { readonly text: string } {
   try {
-    return { text: textFrom(0, 'stdin') };
+    return { text: readToEnd(0, 'stdin', MAX_PROMPT_BYTES, TOO_LONG) };
   } catch (error) {
     throw error instanceof UnusableFile ? new UserError(`cannot read the prompt: ${error.message}`) : error;
   }
 }
 
-/** Everything that a file or a pipe has, up to the longest prompt. */
-function textFrom(descriptor: number, name: string): string {
-  const pieces: Buffer[] = [];
-  for (let size = 0; ;) {
-    const piece = Buffer.alloc(PIECE_BYTES);
-    const count = readSync(descriptor, piece);
-    if (count === 0) return Buffer.concat(pieces).toString('utf8');
-    size += count;
-    if (size > MAX_PROMPT_BYTES)
-      throw new UnusableFile(name, `too long for a prompt (maximum ${sizeText(MAX_PROMPT_BYTES)})`);
-    pieces.push(piece.subarray(0, count));
-  }
-}
-
-const PIECE_BYTES = 64 * 1024;
 /** No model reads as much. */
 const MAX_PROMPT_BYTES = 10 * 2 ** 20;
+const TOO_LONG = `too long for a prompt (maximum ${sizeText(MAX_PROMPT_BYTES)})`;
 
 /** The same for a file that the user names; `what` says which file that is. */
 export function givenFile(what: string, given: string, path: string): ReturnType<typeof fileOrText> {
