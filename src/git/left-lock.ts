@@ -12,7 +12,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { below } from '../files/below.ts';
 import { foundAt, PRIVATE_FILE } from '../files/files.ts';
-import { isOpen, KNOWS_OPEN_FILES, worksIn } from '../process/open-files.ts';
+import { KNOWS_OPEN_FILES, openedBy, worksIn } from '../process/open-files.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { commonFolder, execGit, GitError, gitPath, utf8, type Repository } from './git.ts';
 import { listTrees } from './worktree.ts';
@@ -83,7 +83,7 @@ export class LeftLocks {
     }
     const now = lockAt(lock);
     const isSame = now !== null && now.ino === found.ino && now.mtimeMs === found.mtimeMs;
-    return isSame && !isOpen(found);
+    return isSame && openedBy(found).length === 0;
   }
 
   async #locks(): Promise<readonly Found[]> {

@@ -1,10 +1,14 @@
+import { foundAt } from '../files/files.ts';
+import { openedBy } from '../process/open-files.ts';
+import { watchUntil } from '../process/watch.ts';
+import { post } from '../store/inbox.ts';
 import { AlreadyOwned } from '../owner/refusals.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { wakeDaemon } from '../daemon/wake-daemon.ts';
 import { dismiss } from '../store/background.ts';
 import { deliver } from '../store/deliver.ts';
 import { killOwner } from '../store/kill-owner.ts';
-import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
+import { liveOwner, readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
 import { closeWindow } from '../views/window.ts';
@@ -34,7 +38,7 @@ export async function killLoop(found: LoopReading): Promise<Killed> {
 
 /** False if the owner does not respond. */
 async function endThroughOwner(loop: LoopReading): Promise<boolean> {
-  const delivery = await deliver(loop, { type: 'stop', now: true, by: 'person' });
+  const delivery = await deliver(loop, STOP);
   if (delivery === 'unanswered') return false;
   const timeout = AbortSignal.timeout(loop.state.policy.timeouts.killGraceMs + REST_MS);
   // A loop that has just ended rejects it.
@@ -58,14 +62,35 @@ async function killOwnerOf({ spec, folder }: LoopReading, owner: number): Promis
   await wakeDaemon();
 }
 
-async function endOrphan({ spec }: LoopReading): Promise<void> {
+async function endOrphan(found: LoopReading): Promise<void> {
+  const { workspace, name } = found.spec;
   try {
     const env = startersEnvironment(process.env);
-    const loop = await takeOver(spec.workspace, spec.name, { by: 'person', env });
-    loop.receive({ type: 'stop', now: true, by: 'person' });
+    const loop = await takeOver(workspace, name, { by: 'person', env });
+    loop.receive(STOP);
     await driveSilently(loop);
   } catch (error) {
-    // Another process has taken it over meanwhile.
     if (!(error instanceof AlreadyOwned)) throw error;
+    await askUnknownOwner(found);
   }
 }
+
+/** Another process has taken the loop over meanwhile, or could not write into its lock who it is, as on a full disk. */
+async function askUnknownOwner({ spec, folder }: LoopReading): Promise<void> {
+  const isKnown = (): true | null =>
+    liveOwner(folder) !== null || (readLoopAt(folder)?.state.outcome ?? null) !== null ? true : null;
+  if (isKnown() !== null) return;
+  post(folder.inbox, STOP, Date.now());
+  if ((await watchUntil(folder.path, isKnown, AbortSignal.timeout(UNKNOWN_MS))) !== null) return;
+  const lock = foundAt(folder.lock);
+  const pids = lock === null ? [] : openedBy(lock);
+  const who = pids.length === 0 ? '' : `; ${folder.lock} is open in process ${pids.join(' and ')}`;
+  throw new UserError(
+    `loop ${spec.name} has an owner that does not respond, and its lock does not say which process that is${who}; end that process, then kill the loop again`,
+    3,
+  );
+}
+
+const STOP = { type: 'stop', now: true, by: 'person' } as const;
+/** More than an owner takes to end an agent that does not have to be killed. */
+const UNKNOWN_MS = 10_000;

@@ -4,9 +4,10 @@ import { isAlive, listPids, readStat } from './proc-files.ts';
 
 export const KNOWS_OPEN_FILES: boolean = existsSync('/proc/self/fd');
 
-/** Whether any process has a file open. Processes of other users cannot be looked at. */
-export function isOpen({ dev, ino }: Pick<Stats, 'dev' | 'ino'>): boolean {
-  return listPids().some((pid) =>
+/** The processes that have a file open. Those of other users cannot be looked at. */
+export function openedBy({ dev, ino }: Pick<Stats, 'dev' | 'ino'>): readonly number[] {
+  if (!KNOWS_OPEN_FILES) return [];
+  return listPids().filter((pid) =>
     descriptorsOf(pid).some((path) => {
       const open = openFile(path);
       return open?.ino === ino && open.dev === dev;

@@ -1,5 +1,7 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exits } from '../rig/cli/program.ts';
+import { exits, type Program } from '../rig/cli/program.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 
 let rig: Rig;
@@ -47,6 +49,33 @@ describe('the owner of a loop', () => {
     exits(await program.ended, 0);
     expect(rig.turns).toBe(1);
     expect(rig.loop('a').all('owner.changed')).toEqual([]);
+  });
+
+  /** Starts a loop whose owner could not write into its lock who it is, as on a full disk. */
+  async function nameless(): Promise<{ readonly program: Program; readonly lock: string }> {
+    const program = rig.ralph(['run', 'task', '--name', 'a', '--', ...rig.agent]);
+    await rig.nextTurn();
+    await rig.loop('a').journals('run.started');
+    const lock = join(rig.loop('a').folder, 'lock');
+    writeFileSync(lock, '\n');
+    return { program, lock };
+  }
+
+  it('obeys ralph kill if its lock does not say who has it', async () => {
+    const { program } = await nameless();
+    exits(await rig.does('kill', 'a'), 0);
+    expect((await program.ended).code).toBe(130);
+  });
+
+  it.runIf(existsSync('/proc/self/fd'))('is named if it does not even obey ralph kill', async () => {
+    const { program, lock } = await nameless();
+    process.kill(program.pid, 'SIGSTOP');
+    const killed = await rig.does('kill', 'a');
+    exits(killed, 3);
+    expect(killed.stderr).toContain(`${lock} is open in process ${program.pid}; end that process`);
+    process.kill(program.pid, 'SIGKILL');
+    await program.ended;
+    exits(await rig.does('kill', 'a'), 0);
   });
 
   it('is a separate process for every loop in one workspace', async () => {
