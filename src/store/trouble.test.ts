@@ -22,13 +22,18 @@ function journals(...events: readonly Happening[]): void {
 }
 
 const TAKEN_OVER: Happening = { type: 'owner.changed', owner: '1' };
+/** What an owner learns again and again while other loops go on. */
+const OF_OTHERS: readonly Happening[] = [
+  { type: 'family.counted', below: { loops: 1, usd: 1, tokens: 1 }, above: [] },
+  { type: 'limit.shared', resetsAt: 2, message: 'wait', jitter: 0.5 },
+];
 const NEXT: Happening = { type: 'iteration.started', iteration: 2 };
 
 it('sets a loop aside after two notes at the same event, until a person takes it over', () => {
   expect(whySetAside(folder)).toBeNull();
   noteTrouble(folder, 'slept');
   expect(whySetAside(folder)).toBeNull();
-  journals({ type: 'owner.left' }, TAKEN_OVER);
+  journals({ type: 'owner.left' }, TAKEN_OVER, ...OF_OTHERS);
   noteTrouble(folder, 'slept\0 again');
   expect(whySetAside(folder)).toBe(
     'set aside: at event 1 of its journal it ended the daemon 2 times, because it slept again',

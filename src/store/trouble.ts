@@ -3,7 +3,7 @@
  *
  * 1. Only the daemon itself notes it. A daemon that was killed from outside has noted nothing.
  * 2. After two notes at the same event of its journal a loop is set aside: the daemon leaves it alone until a person takes it
- *    over. What owners write whenever they take over or leave is no event in this sense.
+ *    over. What owners write whenever they take over or leave, and what they learn of other loops, is no event in this sense.
  */
 import { PRIVATE_FILE } from '../files/files.ts';
 import { readJsonFile } from '../files/read-json.ts';
@@ -74,4 +74,10 @@ function lastEventOf({ journal }: TroubledLoop): number {
   return last;
 }
 
-const OF_OWNERS: ReadonlySet<LoopEvent['type']> = new Set(['owner.changed', 'owner.left', 'run.output']);
+const OF_OWNERS: ReadonlySet<LoopEvent['type']> = new Set([
+  'owner.changed',
+  'owner.left',
+  'run.output',
+  'family.counted',
+  'limit.shared',
+]);
