@@ -5,7 +5,6 @@ import type { Policy } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import type { LoopRequest } from '../owner/create-loop.ts';
 import { makeRequest } from '../owner/make-request.ts';
-import { visible } from '../text/one-line.ts';
 import type { RalphArguments } from './arguments.ts';
 
 /** The request for a task, from the trusted settings of the workspace and what was asked for; throws a `UserError`. */

@@ -40,7 +40,7 @@ import {
 import { loopIdOf } from './run-environment.ts';
 import { loopName } from '../loop/child-report.ts';
 import { readLoopOf } from './read-loop.ts';
-import { shortList } from './short-list.ts';
+import { shortList } from '../loop/counted.ts';
 import type { FamilyPlace, ParentRun, Spec } from './spec.ts';
 
 /** Where a loop belongs that is started from inside this run. Throws if there is no budget to count in. */

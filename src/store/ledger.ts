@@ -13,7 +13,7 @@ import type { Unmetered } from '../loop/charge.ts';
 import { entryOf, type Ledger, type LedgerEntry } from '../loop/family.ts';
 import { fields, fits, nullable, rule, string, whole, type Rule } from '../loop/shape.ts';
 import { UserError } from '../user-error.ts';
-import { isLoopId, loopName } from './names.ts';
+import { isLoopId, loopName } from '../loop/child-report.ts';
 import { folderAt, readLoopAt, specIn } from './read-loop.ts';
 import { loopId } from './spec-shape.ts';
 import { removeQuietly, writeJson } from './state-folder.ts';

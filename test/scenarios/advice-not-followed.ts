@@ -142,7 +142,7 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
     'cli/init-questions.ts: ralph agents',
     'cli/service.ts: ralph service install #3',
     'cli/spawn.ts: ralph spawn --name NAME …',
-    'cli/summary.ts: ralph stop … --now',
+    'text/summary.ts: ralph stop … --now',
     'loops/remove-worktree.ts: ralph worktree rm … --force',
     'loops/rewind.ts: ralph rewind … …',
     'daemon/hand-over.ts: ralph resume …',

@@ -45,7 +45,7 @@ function reporting(stage: Stage): void {
 export const LOOPS: readonly Advice[] = [
   {
     situation: 'the iteration limit was reached',
-    from: ['cli/summary.ts: ralph story …'],
+    from: ['text/summary.ts: ralph story …'],
     async follow(stage) {
       const { stderr } = await stage.run(...once);
       await follow(stage, stderr, 'ralph story it');
@@ -111,7 +111,7 @@ export const LOOPS: readonly Advice[] = [
   },
   {
     situation: 'the loop is paused',
-    from: ['cli/story-entries.ts: ralph resume …'],
+    from: ['text/story.ts: ralph resume …'],
     async follow(stage) {
       stage.plans(1, waitFor());
       stage.plans('default', DONE);
@@ -242,8 +242,8 @@ export const LOOPS: readonly Advice[] = [
   {
     situation: 'the agent has asked a question',
     from: [
-      'cli/lines.ts: ralph answer … "…"',
-      'cli/status.ts: ralph answer … "…" --question …',
+      'text/lines.ts: ralph answer … "…"',
+      'text/status.ts: ralph answer … "…" --question …',
       'loops/send.ts: ralph answer NAME "words for the agent"',
       'loops/send.ts: ralph tell NAME "words for the next prompt"',
       'loops/send.ts: ralph tell … "…"',
@@ -271,7 +271,7 @@ export const LOOPS: readonly Advice[] = [
   },
   {
     situation: 'the loop comes near its limit',
-    from: ['cli/lines.ts: ralph set … …=…'],
+    from: ['text/lines.ts: ralph set … …=…'],
     async follow(stage) {
       stage.installs('claude');
       const message = { id: 'm1', usage: { input_tokens: 450, output_tokens: 400 }, content: [] };
@@ -298,7 +298,7 @@ export const LOOPS: readonly Advice[] = [
   },
   {
     situation: 'every check passes and nothing changes',
-    from: ['cli/lines.ts: ralph set … max-unchanged=…'],
+    from: ['text/lines.ts: ralph set … max-unchanged=…'],
     async follow(stage) {
       stage.plans(6, waitFor());
       const loop = stage.ralph('loop', 'x', '--name', 'it', '--check', 'true', '-m', '9', '--', stage.agent);

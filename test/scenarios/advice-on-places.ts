@@ -140,7 +140,7 @@ export const PLACES: readonly Advice[] = [
   {
     situation: 'a loop has worked in its worktree',
     from: [
-      'cli/summary.ts: ralph worktree merge …',
+      'text/summary.ts: ralph worktree merge …',
       'cli/worktree.ts: ralph worktree rm …',
       'cli/worktree.ts: ralph run --worktree',
     ],
@@ -341,7 +341,7 @@ export const PLACES: readonly Advice[] = [
   },
   {
     situation: 'the output of an agent cannot be parsed',
-    from: ['cli/run-lines.ts: ralph logs … --run … --raw'],
+    from: ['text/run-lines.ts: ralph logs … --run … --raw'],
     async follow(stage) {
       stage.installs('claude');
       stage.plans('default', `echo '{"type":"no such event"}'; echo '{ no JSON'; exit 0`);
