@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { WordingPolicy } from '../loop/policy.ts';
-import { localLoops } from '../loops/local-loops.ts';
+import { hall } from './hall.ts';
 import type { LoopRef, Sent, StoppedOne, Unneeded } from '../loops/loops.ts';
 import { brief } from '../text/one-line.ts';
 import { textsOf } from '../text/wording.ts';
@@ -14,7 +14,7 @@ interface Where {
 
 /** `ralph pause`: lets the running agent finish, and starts nothing after it. The texts are those of its preset, or `wording`. */
 export async function pause(name: string, options: Where, wording?: WordingPolicy): Promise<number> {
-  const loops = localLoops();
+  const loops = hall();
   const loop = await loops.find(name, workspaceOf(options));
   const sent = await loops.send(loop, { type: 'pause' });
   const texts = textsOf(wording ?? (await loops.get(loop)).state.policy.wording);
@@ -25,7 +25,7 @@ export async function pause(name: string, options: Where, wording?: WordingPolic
 export async function stop(name: string, options: StopOptions): Promise<number> {
   const { now = false, tree = false } = options;
   let driven = 0;
-  const loops = localLoops({
+  const loops = hall({
     async drive(owned) {
       if ((await drive(owned, {})) === 3) driven = 3;
     },
@@ -33,7 +33,7 @@ export async function stop(name: string, options: StopOptions): Promise<number> 
   const loop = await loops.find(name, workspaceOf(options));
   const sent = tree
     ? await loops.stopTree(loop, now)
-    : [{ loop, sent: await loops.send(loop, { type: 'stop', now }) }];
+    : [{ loop, sent: await loops.send(loop, { type: 'stop', now, by: 'person' }) }];
   return Math.max(driven, ...sent.map((one) => tellStopped(one)));
 }
 
@@ -55,7 +55,7 @@ function tellStopped({ loop, sent }: StoppedOne): number {
 
 /** `ralph tell`: adds words to the agent's next prompt; `-` stands for stdin. */
 export async function tell(name: string, words: string, options: Where): Promise<number> {
-  const loops = localLoops();
+  const loops = hall();
   const text = wordsOrStdin(words);
   const loop = await loops.find(name, workspaceOf(options));
   const sent = await loops.send(loop, { type: 'tell', text });
@@ -68,7 +68,7 @@ export async function answer(
   words: string,
   options: Where & { readonly question?: string },
 ): Promise<number> {
-  const loops = localLoops();
+  const loops = hall();
   const text = wordsOrStdin(words);
   const loop = await loops.find(name, workspaceOf(options));
   const { question = null } = options;

@@ -12,7 +12,7 @@ import { closeUnseenWindow, showWindow } from '../views/window.ts';
 import { reasonOf } from '../user-error.ts';
 import { homely } from '../text/one-line.ts';
 import { print, printJson } from './print.ts';
-import { sandboxFront } from './sandbox-front.ts';
+import { sandboxFront } from '../loops/sandbox-front.ts';
 
 /** `ralph daemon run`: owns the loops in the background; other commands start it when they need it. */
 export async function runDaemon(options: { readonly stay?: boolean }): Promise<number> {

@@ -5,7 +5,7 @@ import { putBack } from '../store/journal-problem.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { workOf } from '../views/worktrees.ts';
 import { UserError } from '../user-error.ts';
-import { sandboxFront } from './sandbox-front.ts';
+import { sandboxFront } from '../loops/sandbox-front.ts';
 import { sandboxLine } from '../text/status.ts';
 import { Console, detailLine } from './console.ts';
 import { littleMemory } from './little-memory.ts';

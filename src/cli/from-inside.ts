@@ -7,6 +7,7 @@
 import { findRef } from '../loops/find.ts';
 import { Rights, type Verb } from '../loops/rights.ts';
 import { findFolder } from '../store/read-loop.ts';
+import { sandboxRequests } from './hall.ts';
 import { workspaceOf } from './workspace.ts';
 
 type Rule =
@@ -97,6 +98,8 @@ export async function refuseFromInside(command: CalledCommand, rights: Rights = 
   const [loop] = args;
   const isFollowing = rule === 'follows' && options['follow'] === true;
   // `trust --show` changes nothing.
+  // In a sandbox the owner of its loop decides.
+  if (sandboxRequests() !== null) return;
   if (rule === 'free' || (rule === 'follows' && !isFollowing) || options['show'] === true) return;
   const folder = workspaceOf(typeof options['cwd'] === 'string' ? { cwd: options['cwd'] } : {});
   if (rule === 'starts') {

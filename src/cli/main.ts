@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-import { existsSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { writeSync } from 'node:fs';
 
 /** Resolves when the command has ended, for tests that load this file instead of starting it. */
 export const ended: Promise<number> = main(process.argv.slice(2))
@@ -30,7 +29,7 @@ async function main(args: readonly string[]): Promise<number> {
     );
     return 2;
   }
-  const requests = await sandboxRequests();
+  const requests = (process.env['RALPH_SANDBOX'] ?? '') === '' ? null : await inSandbox();
   if (requests !== null && !worksInSandbox(args)) {
     const [{ runInSandbox }, { explainError }] = await Promise.all([
       import('./in-sandbox.ts'),
@@ -55,13 +54,8 @@ function worksInSandbox(args: readonly string[]): boolean {
   return args[0] === 'mcp' || args.some((word) => word === '--help' || word === '-h');
 }
 
-/**
- * The folder for requests if this is a sandbox: where the variable is set and Ralph's state is hidden. Outside of it the
- * state has the file that stands in the place of hidden ones.
- */
-async function sandboxRequests(): Promise<string | null> {
-  const folder = process.env['RALPH_SANDBOX'];
-  if (folder === undefined || folder === '') return null;
-  const { stateFolder } = await import('../store/state-folder.ts');
-  return existsSync(join(stateFolder(), 'empty')) ? null : folder;
+/** The folder for requests if this is a sandbox. */
+async function inSandbox(): Promise<string | null> {
+  const { sandboxRequests } = await import('./hall.ts');
+  return sandboxRequests();
 }

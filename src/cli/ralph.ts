@@ -1,4 +1,6 @@
 /** `ralph ralph`: document 003's `swarm ralph`, with its texts. A name that no loop has is a worker that is no loop. */
+import { viewOf } from '../loops/view.ts';
+import { statusText } from '../text/status.ts';
 import { ofLimit } from '../loop/counted.ts';
 import { wordings } from '../loop/wording.ts';
 import { masks } from '../store/mask.ts';
@@ -11,7 +13,6 @@ import { findLoop } from '../loops/find.ts';
 import { oneOf } from './options.ts';
 import { print, printColumns, printJson } from './print.ts';
 import { resumeLoop } from './resume.ts';
-import { shownText } from './status.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 
 interface Where {
@@ -20,7 +21,7 @@ interface Where {
 
 export function workerStatusOf(name: string, options: Where): number {
   const loop = findWorker(name, options);
-  print(`${shownText(loop, summaryOf(loop), workerStatus(loop))}\n`);
+  print(`${statusText(viewOf(loop), process.env['HOME'], workerStatus(loop))}\n`);
   return 0;
 }
 

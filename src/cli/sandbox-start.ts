@@ -1,45 +1,60 @@
 /** The command line of a command that starts a child loop from inside a sandbox. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import type { ChildStart, SandboxRequest } from '../sandbox/request-shape.ts';
+import { parseTags } from '../config/values.ts';
+import type { ChildSettings, ChildStart } from '../loops/child-start.ts';
 import { reasonOf, UserError } from '../user-error.ts';
+import { flagSettings, type RunOptions } from './options.ts';
 
 export interface SandboxStart {
-  readonly request: Extract<SandboxRequest, { type: 'start' }>;
+  readonly start: ChildStart;
   /** Whether the command returns once the loop runs. */
   readonly isDetached: boolean;
   /** Whether it then prints the summary of the loop. */
   readonly isJson: boolean;
 }
 
-export function startIn(command: ChildStart['command'], args: readonly string[]): SandboxStart {
+export function startIn(command: 'run' | 'loop' | 'spawn', args: readonly string[]): SandboxStart {
   const at = args.indexOf('--');
   const words = at < 0 ? args : args.slice(0, at);
   const { values, positionals } = parsed(command, words);
-  const { name, tag, check, until, agent } = values;
-  const maxIterations = values['max-iterations'];
-  const maxTime = values['max-time'];
-  const maxCost = values['max-cost'];
-  const maxTokens = values['max-tokens'];
-  const options = {
-    ...(name === undefined ? {} : { name }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(maxIterations === undefined ? {} : { maxIterations }),
-    ...(maxTime === undefined ? {} : { maxTime }),
-    ...(maxCost === undefined ? {} : { maxCost }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(check === undefined ? {} : { check }),
-    ...(until === undefined ? {} : { until }),
-    ...(agent === undefined ? {} : { agent }),
-  };
-  const task = taskOf(positionals, values.prompt, values['prompt-file']);
-  const argv = at < 0 ? [] : args.slice(at + 1);
+  const { name = null, tag = [], check, until, agent } = values;
+  const settings = flagSettings(
+    definedOnly<RunOptions>({
+      maxIterations: values['max-iterations'],
+      maxTime: values['max-time'],
+      maxCost: values['max-cost'],
+      maxTokens: values['max-tokens'],
+      check,
+      until,
+      agent,
+    }),
+  );
   const waits = values.wait === true || (values.ralph === true && values.detach !== true);
   return {
-    request: { type: 'start', command, task, options, argv },
+    start: {
+      task: taskOf(positionals, values.prompt, values['prompt-file']),
+      name,
+      tags: parseTags('--tag', tag),
+      settings: { ...settings, ...COMMANDS[command] },
+      argv: at < 0 ? [] : args.slice(at + 1),
+    },
     isDetached: command === 'spawn' ? !waits : values.detach === true,
     isJson: values.json === true,
   };
+}
+
+/** The presets of the commands. */
+const COMMANDS: Readonly<Record<'run' | 'loop' | 'spawn', ChildSettings>> = {
+  run: {},
+  loop: { preset: 'architect' },
+  spawn: { preset: 'swarm' },
+};
+
+/** Without what is undefined. */
+function definedOnly<T extends object>(values: { readonly [Key in keyof T]: T[Key] | undefined }): T {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only undefined values are left out
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }
 
 function parsed(command: string, args: readonly string[]) {

@@ -2,7 +2,7 @@ import { closest } from '../config/closest.ts';
 import { unchangedLimit } from '../config/policy.ts';
 import { parseAmount, parseDuration, parseSize, parseWhole } from '../config/values.ts';
 import type { Control } from '../loop/event.ts';
-import { localLoops } from '../loops/local-loops.ts';
+import { hall } from './hall.ts';
 import { UserError } from '../user-error.ts';
 import { tellSent } from './control.ts';
 import { workspaceOf } from './workspace.ts';
@@ -16,7 +16,7 @@ export async function set(
   const limits: SetLimits = Object.fromEntries(
     settings.flatMap((text) => Object.entries(parseSetting(text))),
   );
-  const loops = localLoops();
+  const loops = hall();
   const loop = await loops.find(name, workspaceOf(options));
   const sent = await loops.send(loop, { type: 'set', limits });
   return tellSent(loop, sent, `set for ${name}: ${settings.join(' ')}`);

@@ -1,5 +1,5 @@
 import { parseDuration } from '../config/values.ts';
-import { localLoops } from '../loops/local-loops.ts';
+import { hall } from './hall.ts';
 import type { LoopRef, Loops } from '../loops/loops.ts';
 import { isEnlisted } from '../store/background.ts';
 import { enclosingRuns, loopOf } from '../store/enclosing-runs.ts';
@@ -20,7 +20,7 @@ export async function wait(name: string | null, options: WaitOptions): Promise<n
     options.timeout === undefined
       ? undefined
       : AbortSignal.timeout(parseDuration('--timeout', options.timeout));
-  const loops = localLoops();
+  const loops = hall();
   const waited =
     name === null ? others(listedWorkspace(options)) : [await loops.find(name, workspaceOf(options))];
   if (waited.length === 0) warn('no running loops in this workspace\n');

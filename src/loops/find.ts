@@ -2,7 +2,8 @@ import { isOwned } from '../daemon/hand-over.ts';
 import { problemWithName } from '../store/names.ts';
 import { isEnlisted } from '../store/background.ts';
 import { workspaceWith } from '../store/find-workspace.ts';
-import { readLoop, requireFolder, type LoopReading } from '../store/read-loop.ts';
+import { enclosingRuns, loopOf } from '../store/enclosing-runs.ts';
+import { findFolder, readLoop, requireFolder, type LoopReading } from '../store/read-loop.ts';
 import { isInSession } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 import type { LoopRef } from './loops.ts';
@@ -13,11 +14,21 @@ export function findLoop(from: string, name: string): LoopReading {
   return readLoop(workspaceWith(from, name), name);
 }
 
-/** The same without reading it. */
+/** The same without reading it; `self` is the loop of the run that asks, unless a loop has that name. */
 export function findRef(from: string, name: string): LoopRef {
   checkName(name);
-  const { id, workspace } = requireFolder(workspaceWith(from, name), name);
+  const found = findFolder(workspaceWith(from, name), name);
+  const own = found === null && name === 'self' ? ownLoop() : null;
+  if (own !== null) return own;
+  const { id, workspace } = found ?? requireFolder(workspaceWith(from, name), name);
   return { id, name, workspace };
+}
+
+/** The loop of the run that this process works for; null outside of runs. */
+function ownLoop(): LoopRef | null {
+  const [run] = enclosingRuns();
+  const spec = run === undefined ? null : loopOf(run);
+  return spec === null ? null : refOf({ spec });
 }
 
 /** The loop as it is now; throws if it is gone, or if another one has its name. */

@@ -2,6 +2,7 @@
 import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
 import { mergeWorktree } from '../worktree/merge.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
+import { UserError } from '../user-error.ts';
 import { diffLoop } from './diff.ts';
 import { findRef, loopAt, ownedLoopAt, refuseUnreadable } from './find.ts';
 import { killLoop } from './kill.ts';
@@ -39,13 +40,18 @@ export function localLoops({
       await require('look', ref);
       return viewOf(loopAt(ref));
     },
+    start() {
+      throw new UserError('only a sandbox asks for a child loop in this way');
+    },
     async send(ref, control) {
       await require(control.type, ref);
       return sendTo(await ownedLoopAt(ref), control, drive);
     },
     async stopTree(ref, now) {
       await require('stop', ref);
-      return stopTree(await ownedLoopAt(ref), (one) => sendTo(one, { type: 'stop', now }, drive));
+      return stopTree(await ownedLoopAt(ref), (one) =>
+        sendTo(one, { type: 'stop', now, by: 'person' }, drive),
+      );
     },
     async kill(ref) {
       await require('kill', ref);

@@ -11,6 +11,7 @@ import type { OpenQuestion } from '../loop/questions.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { Merged } from '../worktree/merge.ts';
+import type { ChildStart } from './child-start.ts';
 import type { ChildNow } from '../views/children-now.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
 import type { RemovedWorktree } from './remove-worktree.ts';
@@ -18,9 +19,11 @@ import type { Removed } from './remove.ts';
 import type { Rewound } from './rewind.ts';
 
 export interface Loops {
-  /** The loop of this name in a folder or above it. */
+  /** The loop of this name in a folder or above it; `self` is the one of the run that asks. */
   find(name: string, folder: string): Promise<LoopRef>;
   get(loop: LoopRef): Promise<LoopView>;
+  /** Starts a child loop of the one whose sandbox asks. */
+  start(start: ChildStart): Promise<LoopRef>;
   send(loop: LoopRef, control: ControlRequest, call?: Call): Promise<Sent>;
   /** Stops a loop and all loops below it. A loop is stopped before its children, so that it gets no others. */
   stopTree(loop: LoopRef, now: boolean, call?: Call): Promise<readonly StoppedOne[]>;
@@ -78,9 +81,10 @@ export interface LoopView extends LoopRef {
 }
 
 /** What a person or a program can ask of a loop. */
-export type ControlRequest =
-  | Extract<Control, { type: 'pause' | 'resume' | 'tell' | 'answer' | 'set' }>
-  | { readonly type: 'stop'; readonly now: boolean };
+export type ControlRequest = Extract<
+  Control,
+  { type: 'pause' | 'resume' | 'stop' | 'tell' | 'answer' | 'set' }
+>;
 
 export type Sent =
   /** The owner has journaled it: the question that was answered, or whether the running step is stopped too. */

@@ -118,10 +118,12 @@ function isChange(verb: Verb): verb is McpVerb {
 
 type Whose = 'own' | 'below' | 'other';
 
-function whose({ id }: LoopRef, run: Pick<EnclosingRun, 'loop'>): Whose {
-  if (loopOf(run)?.id === id) return 'own';
+function whose({ id, name, workspace }: LoopRef, run: Pick<EnclosingRun, 'loop'>): Whose {
   const spec = loopOf({ loop: id });
-  return spec !== null && descendsFrom(spec, run) ? 'below' : 'other';
+  // The id of a loop of one's own must not lead to another one.
+  if (spec === null || spec.name !== name || spec.workspace !== workspace) return 'other';
+  if (run.loop === id) return 'own';
+  return descendsFrom(spec, run) ? 'below' : 'other';
 }
 
 function holds(reach: Reach, is: Whose): boolean {

@@ -45,7 +45,7 @@ import { wantsSetUp } from '../worktree/set-up.ts';
 import { accountOf } from './agent-environment.ts';
 import { LoopBus } from './loop-bus.ts';
 import { LoopPosts } from './loop-posts.ts';
-import { answerSandbox, NO_FRONT, type SandboxFront } from './answer-sandbox.ts';
+import { answerSandbox, type SandboxFront } from './answer-sandbox.ts';
 import { chance } from './chance.ts';
 import { agentHost, shownCommand, type AgentProgram } from './agent-host.ts';
 import { ChildWatch } from './child-watch.ts';
@@ -84,7 +84,7 @@ export class OwnedLoop {
   readonly #packing = new Packing();
   readonly #children: ChildWatch;
   #price: Price = () => null;
-  #front: SandboxFront = NO_FRONT;
+  #front: SandboxFront = () => null;
 
   constructor(loop: OwnedLoopSpec) {
     this.#loop = loop;
@@ -368,9 +368,7 @@ export class OwnedLoop {
   #answerSandbox(): () => void {
     if (this.state.policy.sandbox === null) return () => {};
     return answerSandbox(makeRequestFolder(this.folder.desk), {
-      spec: this.spec,
       folder: this.folder,
-      tell: (text) => this.receive({ type: 'tell', text }),
       say: (line) => this.#say(line),
       front: () => this.#front,
     });

@@ -1,12 +1,11 @@
 import { watchUntil } from '../process/watch.ts';
-import type { SandboxRequest } from './request-shape.ts';
 import { ask, takeAnswer, withdraw, type SandboxAnswer } from './requests.ts';
 
 /** Asks the owner of the sandbox's loop and waits for the answer; null if there is none in time. */
 export async function askOwner(
   folder: string,
-  request: SandboxRequest,
-  timeoutMs: number = TIMEOUT_MS,
+  request: object,
+  timeoutMs: number,
 ): Promise<SandboxAnswer | null> {
   const id = ask(folder, request);
   const answer = await watchUntil(folder, () => takeAnswer(folder, id), AbortSignal.timeout(timeoutMs));
@@ -14,5 +13,3 @@ export async function askOwner(
   if (answer === null) withdraw(folder, id);
   return answer;
 }
-
-const TIMEOUT_MS = 10_000;

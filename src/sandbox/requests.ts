@@ -2,10 +2,9 @@
  * Requests of `ralph` in a sandbox to the owner of its loop: one file per request, and one per answer. Agents write this folder, so
  * nothing in it is believed.
  *
- * 1. A request is a small regular file that fits its schema; links are not followed and named pipes are not waited for.
+ * 1. A request is a small regular file that the owner can read; links are not followed and named pipes are not waited for.
  *    Anything else is moved aside and changes nothing.
- * 2. A request concerns the loop of its own sandbox and the loops below it (`request-shape.ts`).
- * 3. A request is taken before it is carried out, where that takes time: it is never carried out twice.
+ * 2. A request is taken before it is carried out: it is never carried out twice.
  */
 import { randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -13,14 +12,13 @@ import { join } from 'node:path';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { isRecord } from '../loop/shape.ts';
-import { requestIn, type SandboxRequest } from './request-shape.ts';
 
 export type SandboxAnswer =
-  | { readonly ok: true; readonly text: string; readonly summary: unknown }
-  | { readonly ok: false; readonly message: string };
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string; readonly exitCode: number };
 
 /** Puts a request into the folder, and returns its id. */
-export function ask(folder: string, request: SandboxRequest): string {
+export function ask(folder: string, request: object): string {
   const id = `${String(Date.now()).padStart(15, '0')}-${randomUUID()}`;
   replaceFile(join(folder, `${id}.json`), `${JSON.stringify(request)}\n`);
   return id;
@@ -34,18 +32,19 @@ export function withdraw(folder: string, id: string): void {
 /** The answer to a request; null while there is none. */
 export function takeAnswer(folder: string, id: string): SandboxAnswer | null {
   const path = join(folder, `${id}.answer`);
-  const value = readJsonFile(path, MAX_BYTES);
+  const value = readJsonFile(path, MAX_ANSWER_BYTES);
   if (!isRecord(value) || typeof value['ok'] !== 'boolean') return null;
   rmSync(path, { force: true });
   return value['ok']
-    ? { ok: true, text: String(value['text']), summary: value['summary'] }
-    : { ok: false, message: String(value['message']) };
+    ? { ok: true, value: value['value'] }
+    : { ok: false, message: String(value['message']), exitCode: Number(value['exitCode']) };
 }
 
-/** Answers the requests in the folder, oldest first; returns the names of those that were moved aside. */
+/** Answers the requests in the folder, oldest first; returns the names of those that are unreadable and were moved aside. */
 export function answerRequests(
   folder: string,
-  answer: (request: SandboxRequest) => SandboxAnswer | Promise<SandboxAnswer>,
+  /** Null for a request that is unreadable. */
+  answer: (request: unknown) => Promise<SandboxAnswer> | null,
 ): readonly string[] {
   if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
@@ -54,22 +53,22 @@ export function answerRequests(
     .slice(0, MOST_AT_ONCE)
     .flatMap((name) => {
       const path = join(folder, name);
-      const request = ID.test(name) ? requestIn(readJsonFile(path, MAX_BYTES)) : null;
-      if (request === null) {
+      const answered = ID.test(name) ? answer(readJsonFile(path, MAX_BYTES)) : null;
+      if (answered === null) {
         renameSync(path, `${path}.unreadable`);
         return [name];
       }
-      const answered = answer(request);
       rmSync(path, { force: true });
       const write = (one: SandboxAnswer): void =>
         replaceFile(join(folder, name.replace(/json$/, 'answer')), `${JSON.stringify(one)}\n`);
       // The agent may have removed the folder meanwhile.
-      if (answered instanceof Promise) void answered.then(write).catch(() => {});
-      else write(answered);
+      void answered.then(write).catch(() => {});
       return [];
     });
 }
 
 const MOST_AT_ONCE = 100;
 const MAX_BYTES = 256 * 1024;
+/** The view of a loop with many iterations. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const ID = /^\d{15}-[\da-f-]{36}\.json$/;

@@ -1,15 +1,13 @@
 import { assumptions } from '../loop/charge.ts';
 import { ofLimit, durationText } from '../loop/counted.ts';
-import type { FamilyCount } from '../loop/event.ts';
 import { howItFailed } from '../loop/exit-code.ts';
 import { limitUse, usesAbove } from '../loop/limit-use.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import { spendOf, type Knowledge } from '../loop/report.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
-import type { LoopReading } from '../store/read-loop.ts';
+import type { LoopView } from '../loops/loops.ts';
 import type { ChildNow } from '../views/children-now.ts';
-import type { LoopSummary } from '../views/loop-summary.ts';
 import { commitsText } from './commits.ts';
 import { evidenceRows } from './evidence.ts';
 import { limitChangeText } from './limits.ts';
@@ -17,19 +15,17 @@ import { visible, homely } from './one-line.ts';
 import { planRows } from './plan.ts';
 import { localTime } from './times.ts';
 
-/** What `ralph status` says about a loop. */
+/** What `ralph status` says about a loop; `home` is the home folder of the reader, `word` the status in the words of the caller. */
 export function statusText(
-  loop: LoopReading,
-  summary: LoopSummary,
-  { word, family, children, home }: Beside,
+  { summary, state, report, children, folder }: LoopView,
+  home: string | undefined,
+  word: string = summary.status,
 ): string {
-  const { spec, owner, report } = loop;
   const { reason, waiting, warning, next } = summary;
-  const state = { ...loop.state, family };
   const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
   const silence = state.policy.timeouts.inactivityMs;
   return [
-    `Ralph Loop: ${spec.name}`,
+    `Ralph Loop: ${summary.name}`,
     `Status: ${word}`,
     `Iteration: ${ofLimit(summary.iterations, summary.iterationLimit)}`,
     `Started: ${time(report.startedAt)}`,
@@ -38,9 +34,9 @@ export function statusText(
     `Total failures: ${state.failures.total}`,
     `Inactivity timeout: ${silence === null ? 'none' : timeoutText(silence)}`,
     ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
-    ...(owner === null ? [] : [`Owner: process ${owner}`]),
+    ...(summary.owner === null ? [] : [`Owner: process ${summary.owner}`]),
     ...(summary.window === undefined ? [] : [`Window: ${summary.window}`]),
-    ...(spec.tags === undefined ? [] : [`Tags: ${spec.tags.join(', ')}`]),
+    ...(summary.tags === undefined ? [] : [`Tags: ${summary.tags.join(', ')}`]),
     ...report.checks.map(
       ({ command, result }) =>
         `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result)}) — ${result.log}`}`,
@@ -59,23 +55,13 @@ export function statusText(
     ...(report.commits === 0 ? [] : [`Commits: ${commitsText(summary.record)}`]),
     ...children.map((child) => `Child: ${childText(child)}`),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
-    ...state.questions.map((question) => `Question: ${questionText(question, spec.name)}`),
+    ...state.questions.map((question) => `Question: ${questionText(question, summary.name)}`),
     ...(state.policy.sandbox === null ? [] : [capitalized(sandboxLine(state.policy.sandbox))]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(warning === undefined ? [] : [`Warning: ${warning}`]),
     ...(next === null ? [] : [`Next: ${next}`]),
-    `Logs: ${homely(loop.folder.path, home)}`,
+    `Logs: ${homely(folder, home)}`,
   ].join('\n');
-}
-
-interface Beside {
-  /** The status, in the words of the caller. */
-  readonly word: string;
-  /** What the other loops of its family have spent until now. */
-  readonly family: FamilyCount;
-  readonly children: readonly ChildNow[];
-  /** The home folder of the reader. */
-  readonly home: string | undefined;
 }
 
 /** What the sandbox of a loop is. */

@@ -148,6 +148,8 @@ describe('an agent in a sandbox', { tags: ['bwrap'] }, () => {
       [
         `r() { ${process.execPath} ${stage.main} "$@" >"$FAKE_CALL/$1" 2>&1; echo $? >>"$FAKE_CALL/$1"; }`,
         'r status; r tell it "look at the tests"; r run "a task" --env X=1; r stop it; r logs it',
+        `echo "from a pipe" | ${process.execPath} ${stage.main} tell it - >"$FAKE_CALL/pipe" 2>&1`,
+        `${process.execPath} ${stage.main} tell self use the --strict flag >"$FAKE_CALL/strict" 2>&1`,
         `${process.execPath} ${stage.main} status other >"$FAKE_CALL/other" 2>&1`,
         `${process.execPath} ${stage.main} status it --json >"$FAKE_CALL/json" 2>&1`,
         'mkfifo "$TASK_FOLDER/requests/000000000000001-00000000-0000-0000-0000-000000000000.json"',
@@ -163,6 +165,10 @@ describe('an agent in a sandbox', { tags: ['bwrap'] }, () => {
       /^Ralph Loop: it\nStatus: running\n.*\nSandbox: agent; checks run outside; also writable: .*\n0\n$/s,
     );
     expect(stage.given(1, 'tell')).toBe('delivered to it; it goes into the next prompt\n0\n');
+    expect(stage.given(1, 'pipe')).toBe('delivered to it; it goes into the next prompt\n');
+    expect(stage.given(1, 'strict')).toContain("unknown option '--strict'");
+    expect(stage.given(2, 'stdin')).toContain('look at the tests');
+    expect(stage.given(2, 'stdin')).toContain('from a pipe');
     expect(stage.given(1, 'run')).toBe(
       "ralph: error: ralph run inside a sandbox: Unknown option '--env'; it takes only --prompt, --prompt-file, --name, --tag, --max-iterations, --max-time, --max-cost, --max-tokens, --check, --until, --agent, --detach, --json, --wait, --ralph, --no-tmux\n2\n",
     );

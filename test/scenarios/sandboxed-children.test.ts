@@ -114,6 +114,8 @@ r two run --name two -m 9 --max-cost 1000 x`,
   const args = ['run', '--name', 'it', '-p', 'x', '-m', '1', '--max-cost', '2', '--max-tokens', '5000'];
   const { code, stderr } = await stage.ralph(...args, ...agent).ended;
   expect({ code, stderr }).toMatchObject({ code: 1 });
+  // The limit of the family ends the parent, too, perhaps a moment earlier.
+  await stage.ralph('wait', 'two').ended;
   const first = stage.journalOf('one')[0];
   expect(first).toMatchObject({ policy: { limits: { costUsd: 0.5, tokens: 5000 } } });
   expect(stage.journalOf('one').at(-1)?.['outcome']).toEqual({

@@ -10,68 +10,54 @@ import { resolve } from 'node:path';
 import { handOver } from '../daemon/hand-over.ts';
 import { effective } from '../config/effective.ts';
 import { readSettings } from '../config/read.ts';
-import { parseTags } from '../config/values.ts';
-import type { Settings } from '../config/config.ts';
 import type { LimitsPolicy, Policy, SandboxPolicy } from '../loop/policy.ts';
 import { describeProblem, findProblems } from '../loop/validate.ts';
-import type { Described } from '../owner/answer-sandbox.ts';
 import { createLoop } from '../owner/create-loop.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import type { SandboxedParent } from '../owner/owner.ts';
-import { Rights } from '../loops/rights.ts';
 import { findFolder } from '../store/read-loop.ts';
-import type { ChildStart } from '../sandbox/request-shape.ts';
+import type { ChildStart } from './child-start.ts';
 import { runMarker } from '../store/run-environment.ts';
 import { treeOf, type Spec } from '../store/spec.ts';
 import { NeedsTrust, trustOf } from '../store/trust-of.ts';
 import { UserError } from '../user-error.ts';
-import { flagSettings } from './options.ts';
+import { refOf } from './find.ts';
+import type { LoopRef } from './loops.ts';
+import { Rights } from './rights.ts';
 
 export async function startForSandbox(
-  { command, task, options, argv }: ChildStart,
+  { task, name, tags, settings, argv }: ChildStart,
   { spec, folder, env, state }: SandboxedParent,
-): Promise<Described> {
+): Promise<LoopRef> {
   const { policy: upper, turn } = state();
   if (upper.sandbox === null) throw new UserError('this loop has no sandbox');
-  refuseOtherAgent(options.agent, argv, spec);
+  const { agent, ...flags } = settings;
+  refuseOtherAgent(agent?.name, argv, spec);
   const workspace = treeOf(spec);
-  const earlier = options.name === undefined ? null : findFolder(workspace, options.name);
+  const earlier = name === null ? null : findFolder(workspace, name);
   if (earlier !== null)
-    await new Rights(() => ({ is: 'sandbox', own: spec })).require('replace', earlier, command);
+    await new Rights(() => ({ is: 'sandbox', own: spec })).require('replace', earlier, 'start');
   const files = await readSettings(workspace);
   const trust = trustOf(files, workspace, false, { folder: folder.path });
   if (!trust.isTrusted) throw new NeedsTrust(trust);
-  const { check = [], agent: _, ...rest } = options;
-  const flags: Settings = {
-    ...flagSettings({ ...rest, check, worktree: false, interactive: false }),
-    ...COMMANDS[command],
-  };
-  const { policy } = effective(files, flags, workspace);
+  const { policy } = effective(files, { ...flags, worktree: false, interactive: false }, workspace);
   const confined = withinSandbox(policy, upper, upper.sandbox, workspace);
   await checkSpendLimits(confined.limits, spec.agent);
   const loop = await createLoop({
     workspace,
-    name: options.name ?? null,
+    name,
     policy: confined,
     agent: spec.agent,
     prompt: { text: task },
     env,
     place: 'background',
-    tags: parseTags('--tag', options.tag ?? []),
+    tags,
     fresh: false,
     parent: { run: runMarker(spec, turn.run?.id ?? `${turn.iteration}.1`).value, folder: folder.path },
   });
-  const { name } = loop.spec;
   await handOver(loop);
-  return { text: `started ${name} in the background`, summary: { name } };
+  return refOf(loop);
 }
-
-/** The presets of the commands. */
-const COMMANDS: Readonly<Record<ChildStart['command'], Settings>> = {
-  run: {},
-  loop: { preset: 'architect' },
-  spawn: { preset: 'swarm' },
-};
 
 /** A command may name the agent that it gets anyway. */
 function refuseOtherAgent(kind: string | undefined, argv: readonly string[], { agent }: Spec): void {

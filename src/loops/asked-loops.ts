@@ -1,0 +1,67 @@
+/**
+ * The loops for a process in a sandbox, where the state is hidden: the owner of the sandbox's loop answers (`sandbox-front.ts`).
+ * It decides what this sandbox may do, so every verb is asked for.
+ */
+import { askOwner } from '../sandbox/ask-owner.ts';
+import { UserError } from '../user-error.ts';
+import type { Call, Loops, Rest } from './loops.ts';
+import { requestOf } from './request.ts';
+
+/** `folder` is where requests go. */
+export function askedLoops(folder: string): Loops {
+  const asks = <Verb extends keyof Loops>(verb: Verb): Loops[Verb] => {
+    const ask = (...args: readonly unknown[]): Promise<unknown> => asked(folder, verb, args);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the owner carries out the same verb, and its answer is believed
+    return ask as Loops[Verb];
+  };
+  const wait = asks('wait');
+  return {
+    find: asks('find'),
+    get: asks('get'),
+    send: asks('send'),
+    stopTree: asks('stopTree'),
+    kill: asks('kill'),
+    rewind: asks('rewind'),
+    remove: asks('remove'),
+    merge: asks('merge'),
+    removeWorktree: asks('removeWorktree'),
+    start: asks('start'),
+    wait: (loop, call) => untilRest(() => wait(loop), call),
+  };
+}
+
+/** Each answer comes after a while, whether the loop rests or not. */
+async function untilRest(wait: () => Promise<Rest>, { signal }: Call = {}): Promise<Rest> {
+  const aborted = new Promise<Rest>((resolve) => {
+    signal?.addEventListener('abort', () => resolve({ is: 'driven' }), { once: true });
+  });
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- until the loop rests
+    const rest = await Promise.race([aborted, wait()]);
+    if (rest.is !== 'driven' || signal?.aborted === true) return rest;
+  }
+}
+
+async function asked(folder: string, verb: keyof Loops, args: readonly unknown[]): Promise<unknown> {
+  const answer = await askOwner(folder, requestOf(verb, args), TIMEOUTS[verb] ?? TIMEOUT_MS);
+  if (answer === null) throw unanswered(verb);
+  if (answer.ok) return answer.value;
+  throw new UserError(answer.message, answer.exitCode);
+}
+
+function unanswered(verb: keyof Loops): UserError {
+  const what =
+    verb === 'start'
+      ? 'Whether it has started the loop is unknown: ralph status shows it'
+      : 'Nothing was changed';
+  return new UserError(`the owner of this loop does not answer; it may have exited. ${what}`, 1);
+}
+
+const TIMEOUT_MS = 10_000;
+/** More than the owner takes for one answer; an owner that takes over needs some time itself. */
+const TIMEOUTS: Partial<Record<keyof Loops, number>> = {
+  wait: 60_000,
+  start: 120_000,
+  stopTree: 60_000,
+  send: 30_000,
+};

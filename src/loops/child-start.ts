@@ -1,0 +1,46 @@
+/** The child loop that an agent in a sandbox can ask for. A field that is not listed here makes the request unreadable. */
+import type { Settings } from '../config/config.ts';
+import { PRESET_NAMES, UNTILS } from '../loop/policy.ts';
+import { list, nonBlank, nullable, object, oneOf, partial, rule, type Rule } from '../loop/shape.ts';
+
+export interface ChildStart {
+  readonly task: string;
+  /** Null for a name that is made from the task. */
+  readonly name: string | null;
+  readonly tags: readonly string[];
+  readonly settings: ChildSettings;
+  /** The words after `--`. */
+  readonly argv: readonly string[];
+}
+
+/** What a sandbox can choose of the settings. */
+export type ChildSettings = Pick<
+  Settings,
+  'preset' | 'maxIterations' | 'maxTime' | 'maxCost' | 'maxTokens' | 'checks' | 'until' | 'agent'
+>;
+
+const word: Rule = rule(
+  'a string without NUL',
+  (value) => typeof value === 'string' && !value.includes('\0'),
+);
+const text: Rule = (value, field) => [...nonBlank(value, field), ...word(value, field)];
+const number: Rule = rule('a number', (value) => typeof value === 'number');
+
+const SETTINGS: Readonly<Record<keyof ChildSettings, Rule>> = {
+  preset: oneOf(PRESET_NAMES),
+  maxIterations: number,
+  maxTime: text,
+  maxCost: number,
+  maxTokens: number,
+  checks: list(object({ command: text })),
+  until: oneOf(UNTILS),
+  agent: object({ name: text }),
+};
+
+export const CHILD_START: Rule = object({
+  task: text,
+  name: nullable(text),
+  tags: list(text),
+  settings: partial(SETTINGS),
+  argv: list(word),
+} satisfies Record<keyof ChildStart, Rule>);

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { answer, requestIn, requestOf } from './request.ts';
+import { localLoops } from './local-loops.ts';
+import { UserError } from '../user-error.ts';
+
+const loop = { id: 'it-0a1b2c3d', name: 'it', workspace: '/w' };
+
+describe('a request', () => {
+  it.each([
+    ['find', ['it', '/w']],
+    ['get', [loop]],
+    ['send', [loop, { type: 'tell', text: 'x' }]],
+    ['send', [loop, { type: 'stop', now: true, by: 'person' }]],
+    ['stopTree', [loop, false]],
+    [
+      'start',
+      [{ task: 'x', name: null, tags: [], settings: { maxCost: 1, checks: [{ command: 'y' }] }, argv: [] }],
+    ],
+    ['wait', [loop]],
+  ] as const)('of the verb %s comes back as it was made', (verb, args) => {
+    const request = requestOf(verb, [...args, { signal: new AbortController().signal }]);
+    expect(requestIn(JSON.parse(JSON.stringify(request)))).toEqual({ verb, args });
+  });
+
+  it.each([
+    null,
+    [],
+    {},
+    { verb: 'toString', args: [] },
+    { verb: '__proto__', args: [] },
+    { verb: 'get', args: [] },
+    { verb: 'get', args: [loop, loop] },
+    { verb: 'get', args: [{ ...loop, name: '../x' }] },
+    { verb: 'get', args: [{ ...loop, id: '../x' }] },
+    { verb: 'get', args: [loop], more: 1 },
+    { verb: 'stopTree', args: [loop, 1] },
+    { verb: 'send', args: [loop, { type: 'tell', text: ' ' }] },
+    { verb: 'send', args: [loop, { type: 'abort', message: 'x' }] },
+    { verb: 'send', args: [loop, { type: 'stop', now: true, by: 'deadline' }] },
+    { verb: 'start', args: [{ task: 'x', name: null, tags: [], settings: { setup: ['x'] }, argv: [] }] },
+    { verb: 'start', args: [{ task: 'x', name: null, tags: [], settings: { sandbox: false }, argv: [] }] },
+  ])('is not read from %j', (value) => {
+    expect(requestIn(value)).toBeNull();
+  });
+
+  it('that is refused is answered with the message and the exit code', async () => {
+    const refusing = { ...localLoops(), get: () => Promise.reject(new UserError('no', 4)) };
+    expect(await answer(refusing, { verb: 'get', args: [loop] }, AbortSignal.timeout(1000))).toEqual({
+      ok: false,
+      message: 'no',
+      exitCode: 4,
+    });
+  });
+});
