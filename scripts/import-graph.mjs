@@ -115,7 +115,7 @@ const FOLDERS = {
   views: [
     null,
     'one file per view of a loop for people and programs: summary, result, live stream',
-    'loop text files process tmux journal agents git config store sandbox scm recovery worktree owner user-error.ts',
+    'loop text/times.ts text/waits.ts files process tmux journal agents git config store sandbox scm recovery worktree owner user-error.ts',
   ],
   loops: [
     'loops.ts',
@@ -130,7 +130,7 @@ const FOLDERS = {
   session: [
     'session.ts',
     'a loop inside a session of another program: a step per turn, and how each host program asks for it',
-    'loop text files journal agents hosts config engine store owner views user-error.ts',
+    'loop text/one-line.ts text/session.ts files journal agents hosts config engine store owner views user-error.ts',
   ],
   hook: [
     'hook.ts',
@@ -145,7 +145,7 @@ const FOLDERS = {
   mcp: [
     'server.ts',
     'the MCP server: tools for agents inside a run and for assistants outside',
-    'loop text files process bus config store views loops user-error.ts @modelcontextprotocol/server zod',
+    'loop text/one-line.ts files process bus config store views loops user-error.ts @modelcontextprotocol/server zod',
   ],
   cli: [
     'main.ts',

@@ -5,7 +5,7 @@ import { withoutSecrets } from '../loop/secrets.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { wrap } from '../text/columns.ts';
 import { trustOf } from '../store/trust-of.ts';
-import { trustSentence } from './consent.ts';
+import { trustSentence } from '../text/trust.ts';
 import { flagSettings, type RunOptions } from './options.ts';
 import { print, printColumns, printJson, terminalWidth, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';

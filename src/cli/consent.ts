@@ -4,13 +4,13 @@
  * 1. Only `y` or `yes` on a terminal is consent; Ctrl-C, the end of the input and everything else is not.
  * 2. The question is asked only about settings that were shown in full.
  */
-import type { SettingsContent } from '../config/consent.ts';
+import { entriesIn, type SettingsContent } from '../config/consent.ts';
 import { TRUST } from '../store/run-environment.ts';
 import { shortList } from '../loop/counted.ts';
-import { type NeedsTrust, type Trust, keepConsent, namesOf, trustCommand } from '../store/trust-of.ts';
+import { type NeedsTrust, keepConsent, trustCommand } from '../store/trust-of.ts';
 import { UserError } from '../user-error.ts';
-import { print } from './print.ts';
-import { settingsText } from './trust-text.ts';
+import { print, terminalWidth } from './print.ts';
+import { areOrIs, namesOf, settingsText } from '../text/trust.ts';
 import { visible } from '../text/one-line.ts';
 
 /** Returns the settings that the user agrees to, on a terminal; throws without one, and if the answer is no. */
@@ -30,7 +30,7 @@ export async function askForTrust(
   ];
   const obstacle = obstacles.find(([applies]) => applies)?.[1] ?? null;
   if (obstacle !== null) throw notTrusted(open, workspace, obstacle);
-  const { text, cut } = settingsText(open, workspace, consents);
+  const { text, cut } = settingsText(entriesIn(open, consents), workspace, { width: terminalWidth() });
   print(text);
   if (cut.length > 0) throw tooLongToAsk(cut, workspace);
   const { askYesOrNo } = await import('./ask.ts');
@@ -41,14 +41,6 @@ export async function askForTrust(
   keepConsent(workspace, open);
   print('Trusted until they change; take it back with: ralph trust --revoke\n\n');
   return open;
-}
-
-/** A sentence about the settings of a workspace; null if there are none that need consent. */
-export function trustSentence({ contents, open, isTrusted }: Trust): string | null {
-  if (contents.length === 0) return null;
-  if (open.length === 0) return `${namesOf(contents)} ${areOrIs(contents)} trusted`;
-  const but = isTrusted ? `but ${TRUST}=1 is set` : 'ralph run asks first (see: ralph trust --show)';
-  return `${namesOf(open)} ${areOrIs(open)} not trusted yet; ${but}`;
 }
 
 /** A CI job has no person to answer, even if it has a terminal. */
@@ -71,7 +63,3 @@ function tooLongToAsk(cut: readonly string[], workspace: string): UserError {
 }
 
 const MAX_NAMES = 5;
-
-function areOrIs(contents: readonly SettingsContent[]): string {
-  return contents.length === 1 ? 'is' : 'are';
-}

@@ -5,7 +5,7 @@ import { UserError } from '../user-error.ts';
 import { examineMachine, type Finding } from '../views/survey.ts';
 import { wrap } from '../text/columns.ts';
 import { trustOf } from '../store/trust-of.ts';
-import { trustSentence } from './consent.ts';
+import { trustSentence } from '../text/trust.ts';
 import { painter } from './line-options.ts';
 import { print, printJson, terminalWidth } from './print.ts';
 

@@ -1,7 +1,7 @@
 /** The commands and their options. The work of each command is in its own file, which is loaded when it is called. */
 import { Command, CommanderError, Help } from 'commander';
 import { closest } from '../config/closest.ts';
-import { adviceOn, FIRST_STEPS, usageFor, wrongTask } from './advice.ts';
+import { adviceOn, FIRST_STEPS, usageFor, wrongTask } from '../text/advice.ts';
 import { explainError } from './errors.ts';
 import type { Add, Call, Done } from './program-call.ts';
 import { backgroundCommands } from './program-background.ts';

@@ -2,9 +2,10 @@ import { readSettings } from '../config/read.ts';
 import { isProtected, revokeConsent } from '../store/trust.ts';
 import { stateFolder } from '../store/state-folder.ts';
 import { UserError } from '../user-error.ts';
-import { keepConsent, namesOf, trustOf } from '../store/trust-of.ts';
-import { print, warn } from './print.ts';
-import { fullText, settingsText } from './trust-text.ts';
+import { entriesIn } from '../config/consent.ts';
+import { keepConsent, trustOf } from '../store/trust-of.ts';
+import { fullText, namesOf, settingsText } from '../text/trust.ts';
+import { print, terminalWidth, warn } from './print.ts';
 import { visible } from '../text/one-line.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -33,7 +34,8 @@ export async function trust(options: TrustOptions): Promise<number> {
     print(`${visible(workspace)} has no settings that need trust\n`);
     return 0;
   }
-  if (open.length > 0) print(settingsText(open, workspace, consents).text);
+  const width = terminalWidth();
+  if (open.length > 0) print(settingsText(entriesIn(open, consents), workspace, { width }).text);
   keepConsent(workspace, open);
   print(`Trusted: ${namesOf(contents)}; take it back with: ralph trust --revoke\n`);
   if (!isProtected(workspace))
@@ -49,8 +51,10 @@ async function show(workspace: string): Promise<number> {
   else if (open.length === 0) print(`The settings of ${visible(workspace)} are trusted.\n`);
   // What has changed comes first.
   const changed = open.filter(({ file }) => consents.some((one) => one.file === file));
-  if (changed.length > 0) print(settingsText(changed, workspace, consents, { full: true }).text);
+  const width = terminalWidth();
+  if (changed.length > 0)
+    print(settingsText(entriesIn(changed, consents), workspace, { full: true, width }).text);
   if (open.length > changed.length) print(`The settings of ${visible(workspace)} are not trusted yet.\n`);
-  for (const one of contents) print(fullText(one));
+  for (const one of entriesIn(contents, [])) print(fullText(one, width));
   return 0;
 }

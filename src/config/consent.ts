@@ -53,6 +53,26 @@ function sortedValue(value: unknown): unknown {
   return isRecord(value) ? sorted(value) : value;
 }
 
+/** A settings file as people see it before they trust it. */
+export interface SettingsEntries {
+  readonly file: string;
+  readonly entries: readonly Entry[];
+  /** What differs from the content that the user trusted last; null if the user never trusted the file. */
+  readonly change: Difference | null;
+}
+
+/** What these files set, and what has changed there since the last consent. */
+export function entriesIn(
+  contents: readonly SettingsContent[],
+  consents: readonly SettingsContent[],
+): readonly SettingsEntries[] {
+  return contents.map(({ file, content }) => {
+    const before = consents.findLast((one) => one.file === file);
+    const change = before === undefined ? null : differenceOf(before.content, content);
+    return { file, entries: entriesOf(content), change };
+  });
+}
+
 /** One value of a settings file; each item of a list is one. */
 export interface Entry {
   readonly setting: string;

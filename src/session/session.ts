@@ -19,11 +19,12 @@ import { findFolder, readLoopOf, specIn } from '../store/read-loop.ts';
 import { isInSession } from '../store/spec.ts';
 import { loopId } from '../store/spec-shape.ts';
 import { loopsFolder, type LoopFolder } from '../store/store.ts';
+import { summaryOf } from '../views/loop-summary.ts';
 import { visible } from '../text/one-line.ts';
 import { UserError } from '../user-error.ts';
 import type { Answer } from './answer.ts';
 import type { RalphArguments } from './arguments.ts';
-import { continued, ended, removed, stopping, waiting } from './answer-text.ts';
+import { continued, ended, removed, stopping, waiting, statusLines } from '../text/session.ts';
 import { driveOnce, takeTurn, Turns } from './drive-turn.ts';
 import { modeBlock } from './mode-block.ts';
 import {
@@ -36,7 +37,6 @@ import {
   writeState,
   type RalphLoopState,
 } from './session-file.ts';
-import { statusLines } from './status-text.ts';
 import type { FinishedTurn } from './turn.ts';
 
 export interface SessionRequest {
@@ -185,7 +185,7 @@ export async function endTurn(
     lastIterationAt: new Date().toISOString(),
   };
   if (!writeState(session, now, stateDir)) throw unwritableState(stateDir);
-  if (turns.prompt === null) return waiting(now, loop.state, record.name);
+  if (turns.prompt === null) return waiting(now, loop.state, record.name, Date.now());
   const rejected = record.rejectedClaims > failedBefore ? record.failingChecks : [];
   return continued(now, turns.prompt, rejected);
 }
@@ -302,7 +302,7 @@ export function sessionStatus(session: string, stateDir?: string): SessionStatus
   const found =
     state?.loop === undefined || folderWith(state.loop, session) === null ? null : readLoopOf(state.loop);
   if (state === null || found === null) return null;
-  return { state, lines: statusLines(state, found) };
+  return { state, lines: statusLines(state, found.state, summaryOf(found)) };
 }
 
 const NONE: Answer = { type: 'none' };

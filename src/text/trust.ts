@@ -5,22 +5,20 @@
  * 2. Runs of blanks are counted instead of shown: a command could go on behind them, out of sight.
  * 3. What is executed comes first. What is cut says so, and the question is not asked about it.
  */
-import { differenceOf, entriesOf, type Entry, type SettingsContent, type Use } from '../config/consent.ts';
-import type { Consent } from '../store/trust.ts';
+import type { Entry, SettingsContent, SettingsEntries, Use } from '../config/consent.ts';
+import type { Trust } from '../store/trust-of.ts';
 import { counted } from '../loop/counted.ts';
-import { wrap } from '../text/columns.ts';
-import { terminalWidth } from './print.ts';
-import { visible } from '../text/one-line.ts';
+import { wrap } from './columns.ts';
+import { visible } from './one-line.ts';
 
 /** What the settings of a workspace would do, or what has changed since the user trusted them. */
 export function settingsText(
-  contents: readonly SettingsContent[],
+  files: readonly SettingsEntries[],
   workspace: string,
-  consents: readonly Consent[],
-  { full = false }: { readonly full?: boolean } = {},
+  { full = false, width }: { readonly full?: boolean; readonly width: number },
 ): SettingsText {
-  const parts = contents.map((one) => contentText(one, lastConsent(one.file, consents), full));
-  const isChange = contents.every(({ file }) => lastConsent(file, consents) !== null);
+  const parts = files.map((one) => fileText(one, full, width));
+  const isChange = files.every(({ change }) => change !== null);
   const head = isChange ? 'have changed since you trusted them' : 'are not trusted yet';
   const texts = parts.map(({ text }) => text);
   return {
@@ -36,25 +34,34 @@ export interface SettingsText {
 }
 
 /** What one settings file sets, in full. */
-export function fullText({ file, content }: SettingsContent): string {
-  return sections(file, rowsOf(entriesOf(content), ' '), WORDS, true).text;
+export function fullText(file: SettingsEntries, width: number): string {
+  return fileText({ ...file, change: null }, true, width).text;
 }
 
-function lastConsent(file: string, consents: readonly Consent[]): Consent | null {
-  return consents.findLast((one) => one.file === file) ?? null;
+/** A sentence about the settings of a workspace; null if there are none that need consent. */
+export function trustSentence({ contents, open, isTrusted }: Trust): string | null {
+  if (contents.length === 0) return null;
+  if (open.length === 0) return `${namesOf(contents)} ${areOrIs(contents)} trusted`;
+  const but = isTrusted ? 'but RALPH_TRUST=1 is set' : 'ralph run asks first (see: ralph trust --show)';
+  return `${namesOf(open)} ${areOrIs(open)} not trusted yet; ${but}`;
 }
 
-function contentText(
-  { file, content }: SettingsContent,
-  before: Consent | null,
-  full: boolean,
-): SettingsText {
-  const { removed, added } = before === null ? NOTHING : differenceOf(before.content, content);
+/** The files by name, for a sentence. */
+export function namesOf(contents: readonly Pick<SettingsContent, 'file'>[]): string {
+  return contents.map(({ file }) => file).join(' and ');
+}
+
+export function areOrIs(contents: readonly unknown[]): string {
+  return contents.length === 1 ? 'is' : 'are';
+}
+
+function fileText({ file, entries, change }: SettingsEntries, full: boolean, width: number): SettingsText {
+  const { removed, added } = change ?? NOTHING;
   // Lists in another order have the same entries.
   if (removed.length + added.length === 0)
-    return sections(file, rowsOf(entriesOf(content), ' '), WORDS, full);
+    return sections(file, rowsOf(entries, ' '), { words: WORDS, full, width });
   const rows = [...rowsOf(removed, '-'), ...rowsOf(added, '+')];
-  return sections(file, rows, WORDS_OF_CHANGE, full);
+  return sections(file, rows, { words: WORDS_OF_CHANGE, full, width });
 }
 
 const NOTHING = { removed: [], added: [] };
@@ -82,14 +89,18 @@ const WORDS_OF_CHANGE: Words = {
   other: 'changes what it sets',
 };
 
-function sections(file: string, entries: readonly Row[], words: Words, full: boolean): SettingsText {
+function sections(
+  file: string,
+  entries: readonly Row[],
+  { words, full, width }: { readonly words: Words; readonly full: boolean; readonly width: number },
+): SettingsText {
   const rows = entries
     .map((row) => ({ ...row, value: shownValue(row.value) }))
     .toSorted((a, b) => USES.indexOf(a.use) - USES.indexOf(b.use));
   const shown = full ? rows : rows.slice(0, countThatFits(rows));
   const texts = USES.map((use) => {
     const own = shown.filter((row) => row.use === use);
-    return own.length === 0 ? '' : `\n${file} ${words[use]}:\n${table(own, full)}`;
+    return own.length === 0 ? '' : `\n${file} ${words[use]}:\n${table(own, full, width)}`;
   });
   const hidden = rows.slice(shown.length);
   if (hidden.length > 0) texts.push(`\n… and ${counted(hidden.length, 'more value')} in ${file}\n`);
@@ -110,15 +121,15 @@ function countThatFits(rows: readonly Row[]): number {
 
 const USES: readonly Use[] = ['run', 'allow', 'move', 'other'];
 
-function table(rows: readonly Row[], full: boolean): string {
+function table(rows: readonly Row[], full: boolean, width: number): string {
   // Not with a spread: a file may have more entries than a call may have arguments.
-  const width = rows.reduce((most, { setting }) => Math.max(most, setting.length), 0);
-  const indent = ' '.repeat(4 + width + 2);
-  const room = terminalWidth() - indent.length;
+  const widest = rows.reduce((most, { setting }) => Math.max(most, setting.length), 0);
+  const indent = ' '.repeat(4 + widest + 2);
+  const room = width - indent.length;
   const lines = rows.flatMap(({ sign, setting, value }) => {
     const wrapped = wrap(full ? value : shortened(value), room);
     return wrapped.map((line, index) =>
-      index === 0 ? `  ${sign} ${setting.padEnd(width)}  ${line}` : indent + line,
+      index === 0 ? `  ${sign} ${setting.padEnd(widest)}  ${line}` : indent + line,
     );
   });
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
