@@ -36,7 +36,7 @@ export type {
 } from './hook/types.ts';
 export type { Answer } from './session/answer.ts';
 export { parseRalphArguments, type RalphArguments } from './session/arguments.ts';
-export { clearState, incrementIteration, readState, writeState } from './session/session-file.ts';
+export { clearState, incrementIteration, readState, writeState } from './hook/state-file.ts';
 export type { StartedSession } from './session/session.ts';
 export type { FinishedTurn, TurnError, TurnMessage, TurnTokens } from './session/turn.ts';
 export { UserError } from './user-error.ts';

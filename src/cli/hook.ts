@@ -7,10 +7,11 @@
 import { claudeHook } from '../session/claude.ts';
 import { codexHook } from '../session/codex.ts';
 import { leaveSteps } from '../session/drive-turn.ts';
+import { logStepsTo } from '../session/log.ts';
 import { takeStep } from '../session/step.ts';
 import { UserError } from '../user-error.ts';
 import { explainError, explanationOf } from './errors.ts';
-import { printJson } from './print.ts';
+import { printJson, warn } from './print.ts';
 
 /** Translates what a host program says; null prints nothing. */
 type Translation = (
@@ -32,6 +33,7 @@ export async function hookCommand(program: string): Promise<number> {
     const translate = TRANSLATIONS[program];
     if (translate === undefined)
       throw new UserError(`ralph hook ${program} is not supported by this version`);
+    logStepsTo({ info() {}, warn: note, error: note });
     const interrupted = onSignal();
     setCertificatesAgain(process.env);
     const answer = await translate(parsed(await stdin(program), program), process.env, printJson);
@@ -44,6 +46,11 @@ export async function hookCommand(program: string): Promise<number> {
     explainError(error);
     return 1;
   }
+}
+
+/** Only the answer is for stdout. */
+function note(message: string): void {
+  warn(`${message}\n`);
 }
 
 /** The front of the hooks hides this variable from Node.js, which would read the certificates before it starts. */

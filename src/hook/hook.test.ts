@@ -230,6 +230,15 @@ describe('a start', () => {
     expect(program.lines.at(-1)).toContain('error Failed to write state: ');
   });
 
+  it('S5.9 warns on the console by default', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    onTestFinished(() => warn.mockRestore());
+    mkdirSync(dirname(program.stateFile('s1')), { recursive: true });
+    writeFileSync(program.stateFile('s1'), '{');
+    expect(api.readState('s1')).toBeNull();
+    expect(warn.mock.calls[0]?.[0]).toMatch(/^\[ralph-loop\] Failed to read state: /);
+  });
+
   it('S5.9 S5.23 replaces an invalid state', async () => {
     const hook = program.hook();
     mkdirSync(dirname(program.stateFile('s1')), { recursive: true });

@@ -10,7 +10,8 @@
 import { resolve } from 'node:path';
 import { realPath } from '../files/paths.ts';
 import type { Answer } from '../session/answer.ts';
-import { CONSOLE_LOG, errorText } from '../session/log.ts';
+import { errorText } from '../session/log.ts';
+import { CONSOLE_LOG } from './console-log.ts';
 import { damagedState, isSessionId } from '../session/session-file.ts';
 import type { TurnError } from '../session/turn.ts';
 import {

@@ -1,10 +1,13 @@
 import type * as Steps from '../session/session.ts';
+import { logStepsTo } from '../session/log.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
+import { CONSOLE_LOG } from './console-log.ts';
 import type { SessionDriver } from './driver.ts';
 
 /** Takes the steps of a loop in this process. The engine is loaded with the first step. */
 export function inProcessDriver(program: string, stateDir: string | undefined): SessionDriver {
   let steps: typeof Steps | null = null;
+  logStepsTo(CONSOLE_LOG);
   const load = async (): Promise<typeof Steps> => (steps ??= await import('../session/session.ts'));
   return {
     async start(request) {

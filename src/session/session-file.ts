@@ -32,7 +32,7 @@ import { stateFolder } from '../store/state-folder.ts';
 import { visible } from '../text/one-line.ts';
 import { ARGUMENTS } from './arguments-shape.ts';
 import type { RalphArguments } from './arguments.ts';
-import { CONSOLE_LOG, errorText, type RalphLog } from './log.ts';
+import { errorText, SILENT, STEP_LOG, type RalphLog } from './log.ts';
 
 export interface RalphLoopState {
   readonly active: boolean;
@@ -62,7 +62,7 @@ export interface RalphLoopState {
 export function readState(
   session: string,
   stateDir?: string,
-  log: RalphLog = CONSOLE_LOG,
+  log: RalphLog = STEP_LOG,
 ): RalphLoopState | null {
   try {
     const text = inFolderOf(session, stateDir, false, (folder) => readRegular(join(folder, FILE), MAX_BYTES));
@@ -85,14 +85,12 @@ export function damagedState(session: string, stateDir?: string): string | null 
   return `cannot read the state of this session's loop, ${visible(file)}; cancel-ralph removes it, and ralph stop NAME in a terminal ends the loop`;
 }
 
-const SILENT: RalphLog = { info() {}, warn() {}, error() {} };
-
 /** Writes the state of a session and returns true; false with an error in the log if that is not possible. */
 export function writeState(
   session: string,
   state: RalphLoopState,
   stateDir?: string,
-  log: RalphLog = CONSOLE_LOG,
+  log: RalphLog = STEP_LOG,
 ): boolean {
   try {
     const problem = stateOf(session)(state, '')[0];
@@ -110,7 +108,7 @@ export function writeState(
 }
 
 /** Removes the folder of a session if there is one and returns true; false with an error in the log if it stays. */
-export function clearState(session: string, stateDir?: string, log: RalphLog = CONSOLE_LOG): boolean {
+export function clearState(session: string, stateDir?: string, log: RalphLog = STEP_LOG): boolean {
   try {
     rmSync(folderOf(session, stateDir), { recursive: true, force: true });
     return true;
@@ -124,7 +122,7 @@ export function clearState(session: string, stateDir?: string, log: RalphLog = C
 export function incrementIteration(
   session: string,
   stateDir?: string,
-  log: RalphLog = CONSOLE_LOG,
+  log: RalphLog = STEP_LOG,
 ): RalphLoopState | null {
   const state = readState(session, stateDir, log);
   if (state === null) return null;
@@ -133,7 +131,7 @@ export function incrementIteration(
 }
 
 /** The states of all sessions, the latest start first. */
-export function allStates(stateDir?: string, log: RalphLog = CONSOLE_LOG): readonly RalphLoopState[] {
+export function allStates(stateDir?: string, log: RalphLog = STEP_LOG): readonly RalphLoopState[] {
   return namesIn(sessionsFolder(stateDir))
     .filter(isSessionId)
     .flatMap((session) => readState(session, stateDir, log) ?? [])

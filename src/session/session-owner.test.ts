@@ -170,9 +170,6 @@ describe('a folder that is gone', () => {
 });
 
 describe('a state that cannot be read', () => {
-  beforeEach(() => vi.spyOn(console, 'warn').mockImplementation(() => {}));
-  afterEach(() => vi.restoreAllMocks());
-
   it('because a folder is in its place is replaced by a new loop', async () => {
     mkdirSync(join(root, 'state', 'sessions', 's1', 'ralph-loop-state.json'), { recursive: true });
     const { state } = await start('s1');
