@@ -1,5 +1,6 @@
 import { startersEnvironment } from '../store/run-environment.ts';
 import { surveyAgents } from '../views/survey.ts';
+import { agentTable } from '../text/list.ts';
 import { print, printColumns, printJson } from './print.ts';
 
 /** `ralph agents`: lists the supported agents, their installed version and their command line. */
@@ -9,14 +10,7 @@ export async function agents(options: { readonly json?: boolean }): Promise<numb
     printJson(all, 2);
     return 0;
   }
-  const rows = all.map(({ name, path, version, triedVersion, tells, calledAs, install }) => [
-    name,
-    path === null ? 'no' : (version ?? 'yes'),
-    triedVersion,
-    tells === 'cost' ? 'cost' : 'tokens',
-    path === null ? `install with: ${install}` : calledAs,
-  ]);
-  printColumns([['AGENT', 'INSTALLED', 'TESTED WITH', 'REPORTS', 'COMMAND'], ...rows]);
+  printColumns(agentTable(all));
   print('\nAny other command that reads the prompt from stdin works too:\n  ralph run "…" -- COMMAND\n');
   return 0;
 }

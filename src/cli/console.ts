@@ -11,19 +11,15 @@ import { outputLines } from '../store/check-output.ts';
 import type { LoopObserver } from '../owner/observer.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import type { Mask } from '../store/mask.ts';
-import { costOfLimit, usesOfLimits } from '../loop/limit-use.ts';
 import { hideKeys, hideLikelyKeys } from '../loop/secrets.ts';
 import { AgentLines, ProviderLines, maskedEvent } from '../text/agent-lines.ts';
 import { lineOptions, stampIf } from './line-options.ts';
 import { detailsFor, hintFor, linesAtStart, linesFor } from '../text/lines.ts';
-import { statusLine } from '../text/columns.ts';
-import { timeLeft } from '../text/waits.ts';
+import { statusLine, statusParts } from '../text/status-line.ts';
 import type { ViewOptions } from './options.ts';
 import { textsOf } from '../text/wording.ts';
 import { paint, Screen } from './screen.ts';
 import { oneLine } from '../text/one-line.ts';
-import { ofLimit, duration } from '../loop/counted.ts';
-import { planCount } from '../loop/plan.ts';
 
 /** Characters of a prompt that `--verbose` shows. */
 const PREVIEW_CHARS = 200;
@@ -193,22 +189,8 @@ export class Console implements LoopObserver {
 
   #drawStatus(): void {
     if (!this.#screen.hasStatusLine || this.#state === null || this.#state.outcome !== null) return;
-    const { iteration, turn, policy, now } = this.#state;
-    const started = this.#report?.startedAt ?? now;
-    const passed = turn.checks.filter((result) => result?.code === 0).length;
-    const waiting = timeLeft(this.#state, Date.now());
-    const plan = this.#report?.plan ?? null;
-    const count = `iteration ${ofLimit(iteration, policy.limits.iterations)}`;
-    const parts = [
-      ...(waiting === null ? [count] : [waiting, count]),
-      duration(Math.max(0, Date.now() - started), ' '),
-      costOfLimit(usesOfLimits(this.#state, 0)),
-      waiting === null
-        ? `last activity ${duration(Math.max(0, Date.now() - this.#activeAt), ' ')} ago`
-        : null,
-      plan === null ? null : `plan ${planCount(plan)}`,
-      turn.checksStarted ? `checks ${passed}/${turn.checks.length}` : null,
-    ].filter((part) => part !== null);
+    const at = { now: Date.now(), activeAt: this.#activeAt };
+    const parts = statusParts(this.#state, this.#report, at);
     this.#screen.status((room) => statusLine(this.#spec.name, parts, room));
   }
 }

@@ -11,10 +11,11 @@ import { homely } from '../text/one-line.ts';
 import { LastLines, lastLinesOf } from '../text/last-lines.ts';
 import { lineOptions } from './line-options.ts';
 import type { ViewOptions } from './options.ts';
-import { Outlet } from './outlet.ts';
-import { findLoop } from '../loops/find.ts';
-import { warnUnreadable } from './print.ts';
 import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
+import { findLoop } from '../loops/find.ts';
+import { Outlet } from '../text/outlet.ts';
+import { obeysCommands } from '../text/workflow-commands.ts';
+import { warnUnreadable } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 import { explainError } from './errors.ts';
 import { cannotPrint, READER_IS_GONE, warn } from './print.ts';
@@ -118,7 +119,11 @@ class Output {
     const times = this.#times.of(path);
     this.#endedAt = times.endedAt;
     this.#lines.begin(times.startedAt ?? undefined);
-    const outlet = new Outlet(this.#mask, process.stdout.isTTY, { isRaw: this.#isRaw });
+    const outlet = new Outlet(this.#mask, {
+      isTerminal: process.stdout.isTTY,
+      isJob: obeysCommands(process.env),
+      isRaw: this.#isRaw,
+    });
     const show = (chunk: string | Buffer): void => this.#write(outlet.read(chunk));
     const read = this.#isParsed
       ? agentSink(this.#loop.spec.agent.kind, path, (event) =>

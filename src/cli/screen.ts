@@ -9,7 +9,8 @@ import { fstatSync } from 'node:fs';
 import { painter } from './line-options.ts';
 import { cannotPrint, harmless, READER_IS_GONE } from './print.ts';
 import type { Mask } from '../store/mask.ts';
-import { Outlet } from './outlet.ts';
+import { Outlet } from '../text/outlet.ts';
+import { obeysCommands } from '../text/workflow-commands.ts';
 
 /** Colour for stderr. */
 export const paint: ReturnType<typeof painter> = painter(process.stderr);
@@ -46,8 +47,9 @@ export class Screen {
   constructor(options: ScreenOptions) {
     const { stdout, stderr, env } = process;
     this.#mask = options.mask;
-    this.#stdout = new Outlet(options.mask, stdout.isTTY);
-    this.#stderr = new Outlet(options.mask, stderr.isTTY);
+    const isJob = obeysCommands(env);
+    this.#stdout = new Outlet(options.mask, { isTerminal: stdout.isTTY, isJob });
+    this.#stderr = new Outlet(options.mask, { isTerminal: stderr.isTTY, isJob });
     const isCI = env['CI'] !== undefined && env['CI'] !== '' && env['CI'] !== 'false';
     this.hasStatusLine =
       stderr.isTTY && !options.quiet && !isCI && env['TERM'] !== 'dumb' && (stderr.columns ?? 0) > 20;

@@ -1,5 +1,6 @@
 import { startersEnvironment } from '../store/run-environment.ts';
 import { listWorktrees } from '../views/worktrees.ts';
+import { worktreeTable } from '../text/list.ts';
 import { brief } from '../text/one-line.ts';
 import { counted } from '../loop/counted.ts';
 import { localLoops } from '../loops/local-loops.ts';
@@ -18,17 +19,7 @@ export async function listTrees(options: Where & { readonly json?: boolean }): P
     return 0;
   }
   if (trees.length === 0) warn('no worktrees in this workspace; create one with: ralph run --worktree\n');
-  else {
-    const rows = trees.map(({ name, branch, path, state, isMerged, work, status }) => [
-      name,
-      branch,
-      state === 'dirty' ? `dirty (${work.changes})` : state,
-      work.commits > 0 ? `ahead (${work.commits})` : isMerged ? 'merged' : 'none yet',
-      status,
-      path,
-    ]);
-    printColumns([['NAME', 'BRANCH', 'FILES', 'COMMITS', 'LOOP', 'PATH'], ...rows]);
-  }
+  else printColumns(worktreeTable(trees));
   return 0;
 }
 

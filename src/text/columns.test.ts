@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { columns, statusLine, wrap } from './columns.ts';
+import { columns, wrap } from './columns.ts';
 
 it('aligns columns by what a terminal shows, not by the length of the text', () => {
   expect(
@@ -52,26 +52,4 @@ it('breaks the widest cells where a line is wider than the terminal', () => {
   expect(columns(rows, { width: 20, cut: true })).toBe(
     'NAME  COMMAND\na     echo one two …\nb     xxxxxxxxxxxxx…\n',
   );
-});
-
-const WAIT = ['usage limit: 1h 6m left, until 07:42', 'iteration 1/10'];
-
-it('the status line shows the name, then the parts', () => {
-  expect(statusLine('a', WAIT, 76)).toBe('a: usage limit: 1h 6m left, until 07:42 · iteration 1/10');
-});
-
-it('the status line shortens a name of 64 characters, not the time that is left', () => {
-  const line = statusLine('n'.repeat(64), WAIT, 76);
-  expect(line).toMatch(/^n+…: usage limit: 1h 6m left, until 07:42 · iteration 1\/10$/);
-  expect(line).toHaveLength(76);
-});
-
-it('the status line cuts the least important part if even a short name leaves too little room', () => {
-  expect(statusLine('fix-all-the-failing-1', WAIT, 50)).toBe(
-    'fix-all-the…: usage limit: 1h 6m left, until 07:42',
-  );
-});
-
-it('the status line never is wider than the room', () => {
-  for (const room of [0, 1, 17, 40]) expect(statusLine('name', WAIT, room).length).toBeLessThanOrEqual(room);
 });

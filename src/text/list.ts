@@ -1,4 +1,4 @@
-/** Lists of loops: the table of `ralph ls`, its order, and the list of document 003. */
+/** Lists: of loops, the workers of document 003, worktrees and agents. A table has its head as the first row. */
 import { counted, ofLimit } from '../loop/counted.ts';
 import type { FamilyCount } from '../loop/event.ts';
 import { costOfLimit, type LimitUse } from '../loop/limit-use.ts';
@@ -6,7 +6,9 @@ import { planCount } from '../loop/plan.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import type { Spec } from '../store/spec.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
+import type { AgentSurvey } from '../views/survey.ts';
 import type { WorkerRecord } from '../views/worker-record.ts';
+import type { WorktreeSummary } from '../views/worktrees.ts';
 
 /** The list of `ralph ls`, below its head; columns that no loop needs are left out. */
 export function loopTable(rows: readonly LoopRow[], withWorkspace: boolean): readonly (readonly string[])[] {
@@ -148,4 +150,29 @@ function age(ms: number): string {
   if (seconds < 60) return `${seconds}s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
   return seconds < 86_400 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
+}
+
+/** The worktrees of loops. */
+export function worktreeTable(trees: readonly WorktreeSummary[]): readonly (readonly string[])[] {
+  const rows = trees.map(({ name, branch, path, state, isMerged, work, status }) => [
+    name,
+    branch,
+    state === 'dirty' ? `dirty (${work.changes})` : state,
+    work.commits > 0 ? `ahead (${work.commits})` : isMerged ? 'merged' : 'none yet',
+    status,
+    path,
+  ]);
+  return [['NAME', 'BRANCH', 'FILES', 'COMMITS', 'LOOP', 'PATH'], ...rows];
+}
+
+/** The supported agents. */
+export function agentTable(agents: readonly AgentSurvey[]): readonly (readonly string[])[] {
+  const rows = agents.map(({ name, path, version, triedVersion, tells, calledAs, install }) => [
+    name,
+    path === null ? 'no' : (version ?? 'yes'),
+    triedVersion,
+    tells === 'cost' ? 'cost' : 'tokens',
+    path === null ? `install with: ${install}` : calledAs,
+  ]);
+  return [['AGENT', 'INSTALLED', 'TESTED WITH', 'REPORTS', 'COMMAND'], ...rows];
 }

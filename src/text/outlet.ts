@@ -1,6 +1,6 @@
 import type { Mask, MaskedStream } from '../store/mask.ts';
-import { TerminalSanitizer } from '../text/terminal.ts';
-import { CommandGuard, obeysCommands } from '../text/workflow-commands.ts';
+import { TerminalSanitizer } from './terminal.ts';
+import { CommandGuard } from './workflow-commands.ts';
 
 /**
  * The way of an agent's output to one of our streams, piece by piece: without secrets, without control sequences, and with
@@ -12,9 +12,9 @@ export class Outlet {
   readonly #sanitizer: TerminalSanitizer | null;
   readonly #guard: CommandGuard | null;
 
-  constructor(mask: Mask, isTerminal: boolean, { isRaw = false }: { readonly isRaw?: boolean } = {}) {
+  constructor(mask: Mask, { isTerminal, isJob, isRaw = false }: OutletOptions) {
     this.#masked = mask.stream();
-    this.#guard = !isTerminal && obeysCommands(process.env) ? new CommandGuard() : null;
+    this.#guard = !isTerminal && isJob ? new CommandGuard() : null;
     const passes = isRaw && !isTerminal && this.#guard === null;
     this.#sanitizer = passes ? null : new TerminalSanitizer(isTerminal);
   }
@@ -44,4 +44,11 @@ export class Outlet {
     const text = this.#sanitizer.read(piece);
     return this.#guard === null ? text : this.#guard.read(text);
   }
+}
+
+interface OutletOptions {
+  readonly isTerminal: boolean;
+  /** Whether it goes into the log of a job that obeys commands. */
+  readonly isJob: boolean;
+  readonly isRaw?: boolean;
 }
