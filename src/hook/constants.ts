@@ -1,3 +1,4 @@
+import type { RalphLog } from '../session/log.ts';
 import { CONTINUATION_TEMPLATE } from '../loop/continuation.ts';
 import type { RalphLoopConfig } from './types.ts';
 
@@ -25,3 +26,16 @@ export const CHECKS_NOTE_DELAY = 1000;
 
 /** How many milliseconds the messages of a session may take. */
 export const MESSAGES_TIMEOUT = 3000;
+
+/** Warnings and errors only: the terminal belongs to the host program. */
+export const CONSOLE_LOG: RalphLog = {
+  info() {},
+  warn(message, details) {
+    // oxlint-disable-next-line no-console -- what a program without a logger sees
+    console.warn(...(details === undefined ? [message] : [message, details]));
+  },
+  error(message, details) {
+    // oxlint-disable-next-line no-console -- what a program without a logger sees
+    console.error(...(details === undefined ? [message] : [message, details]));
+  },
+};

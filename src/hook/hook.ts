@@ -11,7 +11,6 @@ import { resolve } from 'node:path';
 import { realPath } from '../files/paths.ts';
 import type { Answer } from '../session/answer.ts';
 import { errorText } from '../session/log.ts';
-import { CONSOLE_LOG } from './console-log.ts';
 import { damagedState, isSessionId } from '../session/session-file.ts';
 import type { TurnError } from '../session/turn.ts';
 import {
@@ -24,7 +23,7 @@ import {
   toastCancelled,
   type Announcer,
 } from './announce.ts';
-import { CHECKS_NOTE_DELAY, DEFAULT_CONFIG, HOOK_NAME, RECOVERY_TIME } from './constants.ts';
+import { CHECKS_NOTE_DELAY, DEFAULT_CONFIG, HOOK_NAME, RECOVERY_TIME, CONSOLE_LOG } from './constants.ts';
 import type { SessionDriver } from './driver.ts';
 import { isAbort, sessionIn, usageLimitIn } from './events.ts';
 import { inProcessDriver } from './in-process.ts';

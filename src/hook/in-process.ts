@@ -1,7 +1,7 @@
 import type * as Steps from '../session/session.ts';
 import { logStepsTo } from '../session/log.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { CONSOLE_LOG } from './console-log.ts';
+import { CONSOLE_LOG } from './constants.ts';
 import type { SessionDriver } from './driver.ts';
 
 /** Takes the steps of a loop in this process. The engine is loaded with the first step. */

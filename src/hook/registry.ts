@@ -1,6 +1,6 @@
 import { isRecord } from '../loop/shape.ts';
 import { errorText } from '../session/log.ts';
-import { CONSOLE_LOG } from './console-log.ts';
+import { CONSOLE_LOG } from './constants.ts';
 import { withTimeout } from './timers.ts';
 import type { Hook, HookContext, HookResult, RalphLog } from './types.ts';
 

@@ -1,6 +1,6 @@
 /** The state of a session, for programs: what cannot be read or written goes to the console, if they give no log. */
 import * as file from '../session/session-file.ts';
-import { CONSOLE_LOG } from './console-log.ts';
+import { CONSOLE_LOG } from './constants.ts';
 import type { RalphLog, RalphLoopState } from './types.ts';
 
 export function readState(
