@@ -29,7 +29,7 @@ export function sandboxFront(parent: SandboxedParent): SandboxFront {
     },
     async start(start) {
       const { startForSandbox } = await import('./start-for-sandbox.ts');
-      return startForSandbox(start, parent);
+      return startForSandbox(start, parent, rights);
     },
   };
   return (value) => {

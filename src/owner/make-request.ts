@@ -12,11 +12,13 @@ import type { PolicyInput } from '../loop/validate.ts';
 import { refuseUnrelated } from '../store/child-limits.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import type { PromptSource, Spec } from '../store/spec.ts';
+import type { ParentRun, PromptSource, Spec } from '../store/spec.ts';
 import { keepConsent, NeedsTrust, trustOf, type Agreed } from '../store/trust-of.ts';
 import { chooseAgent, firstInstalled, notesOn, withSettings } from './choose-agent.ts';
+import { confined } from './confined-child.ts';
 import type { LoopRequest } from './create-loop.ts';
 import { checkSpendLimits } from './money.ts';
+import type { SandboxedParent } from './owner.ts';
 import { promptFromTaskFile } from './task-file.ts';
 
 /** What a front asks for, as data. */
@@ -53,6 +55,17 @@ export interface StartHelp {
   readonly named?: (setting: string) => string;
   /** Called with the settings before an agent is chosen. */
   readonly loaded?: (loaded: Loaded, env: Readonly<Record<string, string>>) => void;
+  /** The loop whose agent asks from a sandbox, for its owner. */
+  readonly confinedTo?: SandboxedParent;
+}
+
+/** What is asked for, and what depends on who asks. */
+export interface Origin {
+  readonly asked: StartRequest;
+  readonly env: Readonly<Record<string, string>>;
+  /** The run that asks; null for a person or a program. */
+  readonly inside: ParentRun | null;
+  readonly within: (policy: Policy) => Policy;
 }
 
 export interface Loaded {
@@ -69,23 +82,24 @@ export interface MadeRequest extends Loaded {
 
 /** Throws `NeedsTrust` for settings that the user does not trust. */
 export async function makeRequest(
-  asked: StartRequest,
-  { named, loaded }: StartHelp = {},
+  start: StartRequest,
+  { named, loaded, confinedTo }: StartHelp = {},
 ): Promise<MadeRequest> {
+  const origin = confinedTo === undefined ? fromHere(start) : confined(start, confinedTo);
+  const { asked, env, inside } = origin;
   const { workspace } = asked;
   const read = asked.files === 'ignored' ? NO_SETTINGS_FILES : await readSettings(workspace);
   const files = { ...read, merged: mergeSettings(asked.defaults ?? {}, read.merged) };
   const change = asked.policy;
-  const { settings, policy, notes } = effective(files, asked.settings, workspace, { change, named });
+  const { settings, policy: wanted, notes } = effective(files, asked.settings, workspace, { change, named });
+  const policy = origin.within(wanted);
   const prompt = asked.prompt ?? promptFromTaskFile(workspace, asked.name ?? null, policy);
-  const trust = trustOf(read, workspace, asked.trust);
+  const trust = trustOf(read, workspace, asked.trust, inside);
   if (!trust.isTrusted) throw new NeedsTrust(trust);
   if (trust.open.length > 0) keepConsent(workspace, trust.open);
-  const env = { ...startersEnvironment(process.env), ...asked.env };
   loaded?.({ files, settings }, env);
   const chosen = await chosenAgent(asked, { files, settings, policy }, env);
   await checkSpendLimits(policy.limits, chosen.agent);
-  const inside = parentRun();
   const parent = asked.child === false ? null : inside;
   if (inside !== null && parent === null) refuseUnrelated(inside);
   const request: LoopRequest = {
@@ -107,6 +121,11 @@ export async function makeRequest(
     paidBy: read.user?.children?.unrelated === true ? null : inside,
   };
   return { request, settings, files, isInside: inside !== null };
+}
+
+function fromHere(asked: StartRequest): Origin {
+  const env = { ...startersEnvironment(process.env), ...asked.env };
+  return { asked, env, inside: parentRun(), within: (policy) => policy };
 }
 
 /** The agent that was asked for, else the one of the settings, and what the user should know about it. */

@@ -20,17 +20,17 @@ import { type Consent, consentsFor, hasConsent, isProtected, recordConsent } fro
 /** What the user has just agreed to: these contents, or whatever there is. */
 export type Agreed = boolean | readonly SettingsContent[];
 
-/** Whether the settings files are trusted, and what needs consent; for a child loop that the owner of `parent` starts, or for this process. */
+/** Whether the settings files are trusted, and what needs consent. By default this process asks; otherwise a run, or null for a person. */
 export function trustOf(
   files: SettingsFiles,
   workspace: string,
   agreed: Agreed = false,
-  parent?: Pick<ParentRun, 'folder'>,
+  asking?: Pick<ParentRun, 'folder'> | null,
 ): Trust {
   const contents = contentsOf(files);
   if (contents.length === 0)
     return { workspace, contents, open: [], consents: [], isInside: false, isTrusted: true };
-  const inside = parent ?? parentRun();
+  const inside = asking === undefined ? parentRun() : asking;
   const isInside = inside !== null;
   const consents = [
     // The children of a loop are started in its worktree, which has the settings of the workspace.
