@@ -1,4 +1,10 @@
-import { makeRequest, type Loaded, type MadeRequest, type StartRequest } from '../owner/make-request.ts';
+import {
+  makeRequest,
+  type Loaded,
+  type MadeRequest,
+  type StartHelp,
+  type StartRequest,
+} from '../owner/make-request.ts';
 import { createLoop } from '../owner/create-loop.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { loopResult, type EndedLoop, type LoopResult } from '../views/loop-result.ts';
@@ -55,9 +61,10 @@ export async function begin(work: Work): Promise<number> {
     trust: options.trust,
   };
   const viewWith = (settings: Settings): RunOptions => viewBeside(report, viewOf(options, settings));
-  const { request, settings, isInside } = await trusted(asked, options, (loaded, env) => {
-    if (options.verbose === true) printSettings(loaded, env, viewWith(loaded.settings));
-  });
+  const loaded = (found: Loaded): void => {
+    if (options.verbose === true) printSettings(found, viewWith(found.settings));
+  };
+  const { request, settings, isInside } = await trusted(asked, options, { loaded });
   const view = viewWith(settings);
   const say = (line: string): void => warn(`${stampIf(view)}ralph: ${line}\n`);
   const shown = options.quiet === true ? request : { ...request, say };
@@ -81,25 +88,17 @@ export async function begin(work: Work): Promise<number> {
 }
 
 /** The request, once the user trusts the settings files. */
-async function trusted(
-  asked: StartRequest,
-  options: RunOptions,
-  loaded: (loaded: Loaded, env: Readonly<Record<string, string>>) => void,
-): Promise<MadeRequest> {
+async function trusted(asked: StartRequest, options: RunOptions, help: StartHelp): Promise<MadeRequest> {
   try {
-    return await makeRequest(asked, { loaded });
+    return await makeRequest(asked, help);
   } catch (error) {
     if (!(error instanceof NeedsTrust)) throw error;
-    return trusted({ ...asked, trust: await askForTrust(error, options) }, options, loaded);
+    return trusted({ ...asked, trust: await askForTrust(error, options) }, options, help);
   }
 }
 
 /** Prints the settings files that were read, and the merged settings. */
-function printSettings(
-  { files, settings }: Loaded,
-  env: Readonly<Record<string, string>>,
-  view: ViewOptions,
-): void {
+function printSettings({ files, settings, env }: Loaded, view: ViewOptions): void {
   const read = [
     ...(files.shared === null ? [] : [SETTINGS_FILE]),
     ...(files.local === null ? [] : [LOCAL_SETTINGS_FILE]),

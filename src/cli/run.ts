@@ -17,7 +17,7 @@ export async function runLoop(
 }
 
 /** The prompt; an empty text counts as not given. */
-function promptOf(task: string | null, options: RunOptions): GivenPrompt {
+function promptOf(task: string | null, options: RunOptions): Pick<StartRequest, 'prompt' | 'promptFrom'> {
   const { prompt, promptFile } = options;
   const texts = [task, prompt].filter((text) => text !== null && text !== undefined && text !== '');
   const file = promptFile === undefined || promptFile === '' ? null : promptFile;
@@ -36,5 +36,3 @@ function promptOf(task: string | null, options: RunOptions): GivenPrompt {
   if (file === '-') return { prompt: promptFromStdin(), promptFrom: 'stdin' };
   return { prompt: givenFile('prompt file', file, resolve(file)), promptFrom: file };
 }
-
-type GivenPrompt = Pick<StartRequest, 'prompt' | 'promptFrom'>;

@@ -2,13 +2,7 @@
 import { DEFAULT_POLICY } from '../loop/default-policy.ts';
 import type { Policy } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
-import {
-  describeProblem,
-  findProblems,
-  mergePolicy,
-  resolvePolicy,
-  type PolicyInput,
-} from '../loop/validate.ts';
+import { describeProblem, resolvePolicy, type PolicyInput } from '../loop/validate.ts';
 import { UserError } from '../user-error.ts';
 import { allowedChanges } from './mcp.ts';
 import { combinedSandbox } from './sandbox.ts';
@@ -22,7 +16,7 @@ export function effective(
   files: SettingsFiles,
   flags: Settings,
   workspace: string,
-  { change = {}, named = optionOf }: Adjustments = {},
+  { change = {}, named = (key) => FLAGS[stemOf(key)] ?? key }: Adjustments = {},
 ): Effective {
   const merged = mergeSettings(files.merged, flags);
   const name = merged.preset ?? 'default';
@@ -38,7 +32,10 @@ export function effective(
     mcp: { allow: allowedChanges(files) },
   };
   const given = isUnset ? { ...flags, maxIterations: undefined } : flags;
-  refuseTasksWithoutCommand(settings, files);
+  if (merged.scm?.command === undefined && (merged.scm?.tasks ?? []).length > 0)
+    throw new UserError(
+      `${files.place('scm.tasks')}: scm.command must be configured when scm.tasks is non-empty, for example: "command": "git"`,
+    );
   const input = policyInput(settings, preset?.policy ?? DEFAULT_POLICY, workspace);
   const policy = policyOf(settings, input, change, (key) => placeIn(files, given, key) ?? named(key));
   const presetNotes = flags.preset === undefined && files.presetNote !== null ? [files.presetNote] : [];
@@ -123,24 +120,15 @@ const OUTSIDE_POLICY: Readonly<Record<string, unknown>> = {
   'mcp.allow': [],
 };
 
-function refuseTasksWithoutCommand({ scm }: Settings, files: SettingsFiles): void {
-  if (scm?.command !== undefined || (scm?.tasks ?? []).length === 0) return;
-  throw new UserError(
-    `${files.place('scm.tasks')}: scm.command must be configured when scm.tasks is non-empty, for example: "command": "git"`,
-  );
-}
-
 function policyOf(
   settings: Settings,
   input: PolicyInput,
   change: PolicyInput,
   nameOf: (key: string) => string,
 ): Policy {
-  const resolution = resolvePolicy({ preset: settings.preset, ...input });
-  const policy = resolution.ok ? mergePolicy(resolution.policy, change) : null;
-  const problems = resolution.ok ? findProblems(policy) : resolution.problems;
-  if (policy !== null && problems.length === 0) return policy;
-  const described = problems.map((problem) => {
+  const resolution = resolvePolicy({ preset: settings.preset, ...input }, change);
+  if (resolution.ok) return resolution.policy;
+  const described = resolution.problems.map((problem) => {
     const key = settingOf(problem.field, settings);
     return describeProblem(key === null ? problem : { ...problem, field: nameOf(key) });
   });
@@ -151,10 +139,6 @@ function policyOf(
 function placeIn(files: SettingsFiles, flags: Settings, key: string): string | null {
   const where = leaves(flags).has(stemOf(key)) ? null : files.place(key);
   return where === null ? null : `${where}: ${files.written(key)}`;
-}
-
-function optionOf(key: string): string {
-  return FLAGS[stemOf(key)] ?? key;
 }
 
 function stemOf(key: string): string {

@@ -16,11 +16,15 @@ import { readUserSettings, type UserSettings } from './user-settings.ts';
 import { leaves, LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from './config.ts';
 import type { SchemaProblem } from './schema.ts';
 
-export async function readSettings(workspace: string): Promise<SettingsFiles> {
-  const found = [await readFile(workspace, SETTINGS_FILE), await readFile(workspace, LOCAL_SETTINGS_FILE)];
+/** Null for a loop that uses no settings files, not even those of the user. */
+export async function readSettings(workspace: string | null): Promise<SettingsFiles> {
+  const found =
+    workspace === null
+      ? []
+      : [await readFile(workspace, SETTINGS_FILE), await readFile(workspace, LOCAL_SETTINGS_FILE)];
   const namesPreset = found.some((file) => file?.settings.preset !== undefined);
   const [shared = null, local = null] = namesPreset ? found : found.map(withPresetOfNames);
-  const user = await readUserSettings();
+  const user = workspace === null ? null : await readUserSettings();
   const fileOf = (key: string): SettingsFile | null =>
     local?.has(key) === true ? local : shared?.has(key) === true ? shared : null;
   return {
@@ -52,18 +56,6 @@ export interface SettingsFiles {
   /** Why there is a preset that no file names; null if there is none, or a file names it. */
   readonly presetNote: string | null;
 }
-
-/** For a workspace without settings files, and for programs that do not use them. */
-export const NO_SETTINGS_FILES: SettingsFiles = {
-  user: null,
-  shared: null,
-  local: null,
-  merged: {},
-  origin: () => null,
-  place: () => null,
-  written: (key) => key,
-  presetNote: null,
-};
 
 interface SettingsFile {
   readonly settings: Settings;

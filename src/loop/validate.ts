@@ -42,8 +42,8 @@ import type { Problem, Rule } from './shape.ts';
 
 export { describeProblem } from './shape.ts';
 
-/** A preset with the given changes, or everything that is wrong with them. */
-export function resolvePolicy(input: PolicyInput): PolicyResolution {
+/** A preset with the given changes and then others, or everything that is wrong with them. */
+export function resolvePolicy(input: PolicyInput, more: PolicyInput = {}): PolicyResolution {
   const preset = input.preset ?? 'default';
   if (!isPreset(preset)) {
     return {
@@ -53,7 +53,7 @@ export function resolvePolicy(input: PolicyInput): PolicyResolution {
   }
   const merged = merge(presets[preset].policy, { ...input, preset });
   const completed = withUntil(merged, input);
-  return examine(completed);
+  return examine(merge(completed, more));
 }
 
 /** A policy with the given changes, not validated. */

@@ -10,25 +10,21 @@ import { resolve } from 'node:path';
 import type { LimitsPolicy, Policy } from '../loop/policy.ts';
 import { describeProblem, findProblems } from '../loop/validate.ts';
 import { runMarker } from '../store/run-environment.ts';
-import { treeOf, type PromptSource, type Spec } from '../store/spec.ts';
+import { treeOf, type ParentRun, type PromptSource, type Spec } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
-import type { Origin, StartRequest } from './make-request.ts';
+import type { StartRequest } from './make-request.ts';
 import type { SandboxedParent } from './owner.ts';
 
-/** A request as far as the parent allows it. */
-export function confined(asked: StartRequest, parent: SandboxedParent): Origin {
-  const { spec, folder, env } = parent;
-  const { policy: upper, turn } = parent.state();
-  const run = runMarker(spec, turn.run?.id ?? `${turn.iteration}.1`).value;
-  return {
-    asked: startOf(asked, spec),
-    env,
-    inside: { run, folder: folder.path },
-    within: (policy) => withinSandbox(policy, upper, treeOf(spec)),
-  };
+/** The run of the parent that asks. */
+export function askingRun({ spec, folder, state }: SandboxedParent): ParentRun {
+  const { turn } = state();
+  const run = turn.run?.id ?? `${turn.iteration}.1`;
+  return { run: runMarker(spec, run).value, folder: folder.path };
 }
 
-function startOf({ name, prompt, tags, command = [], settings }: StartRequest, spec: Spec): StartRequest {
+/** The request as far as the parent allows it. */
+export function confined(asked: StartRequest, { spec }: SandboxedParent): StartRequest {
+  const { name, prompt, tags, command = [], settings } = asked;
   const { preset, maxIterations, maxTime, maxCost, maxTokens, checks, until } = settings;
   const terms = { preset, maxIterations, maxTime, maxCost, maxTokens, checks, until };
   refuseOtherAgent(settings.agent?.name, command, spec);
@@ -60,8 +56,10 @@ function refuseOtherAgent(kind: string | undefined, argv: readonly string[], { a
 }
 
 /** The policy with no more rights than the parent's. */
-function withinSandbox(policy: Policy, upper: Policy, tree: string): Policy {
+export function withinSandbox(policy: Policy, { spec, state }: SandboxedParent): Policy {
+  const { policy: upper } = state();
   const { sandbox } = upper;
+  const tree = treeOf(spec);
   if (sandbox === null) throw new UserError('this loop has no sandbox');
   const child: Policy = {
     ...policy,

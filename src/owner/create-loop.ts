@@ -69,7 +69,7 @@ export interface LoopRequest extends AgentProgram {
   readonly promptFrom?: string | undefined;
   readonly env: Readonly<Record<string, string>>;
   /** Where the loop belongs; absent means in the foreground. */
-  readonly place?: Spec['place'];
+  readonly place?: Spec['place'] | undefined;
   /** Where the workspace itself is the task folder of document 000. */
   readonly task?: Spec['task'] | undefined;
   /** The id of the session that it is in. */

@@ -6,25 +6,26 @@ import { adviceOn } from '../config/advice.ts';
 import { mergeSettings, type Settings } from '../config/config.ts';
 import { effective } from '../config/effective.ts';
 import { noteOnOuterSettings } from '../config/outer-settings.ts';
-import { NO_SETTINGS_FILES, readSettings, type SettingsFiles } from '../config/read.ts';
+import { readSettings, type SettingsFiles } from '../config/read.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { PolicyInput } from '../loop/validate.ts';
 import { refuseUnrelated } from '../store/child-limits.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import type { ParentRun, PromptSource, Spec } from '../store/spec.ts';
+import type { PromptSource, Spec } from '../store/spec.ts';
 import { keepConsent, NeedsTrust, trustOf, type Agreed } from '../store/trust-of.ts';
 import { chooseAgent, firstInstalled, notesOn, withSettings } from './choose-agent.ts';
-import { confined } from './confined-child.ts';
+import { askingRun, confined, withinSandbox } from './confined-child.ts';
 import type { LoopRequest } from './create-loop.ts';
 import { checkSpendLimits } from './money.ts';
 import type { SandboxedParent } from './owner.ts';
 import { promptFromTaskFile } from './task-file.ts';
 
 /** What a front asks for, as data. */
-export interface StartRequest extends Pick<LoopRequest, 'promptFrom' | 'tags' | 'window' | 'worktreeAt'> {
-  /** Its real path. */
-  readonly workspace: string;
+export interface StartRequest extends Pick<
+  LoopRequest,
+  'workspace' | 'promptFrom' | 'tags' | 'window' | 'worktreeAt'
+> {
   /** Absent for a name that is made from the prompt. */
   readonly name?: string | undefined;
   /** Absent for the task file in the loop's folder. */
@@ -54,24 +55,17 @@ export interface StartHelp {
   /** How the front calls a setting; by default by its option. */
   readonly named?: (setting: string) => string;
   /** Called with the settings before an agent is chosen. */
-  readonly loaded?: (loaded: Loaded, env: Readonly<Record<string, string>>) => void;
+  readonly loaded?: (loaded: Loaded) => void;
   /** The loop whose agent asks from a sandbox, for its owner. */
   readonly confinedTo?: SandboxedParent;
-}
-
-/** What is asked for, and what depends on who asks. */
-export interface Origin {
-  readonly asked: StartRequest;
-  readonly env: Readonly<Record<string, string>>;
-  /** The run that asks; null for a person or a program. */
-  readonly inside: ParentRun | null;
-  readonly within: (policy: Policy) => Policy;
 }
 
 export interface Loaded {
   readonly files: SettingsFiles;
   /** The settings in effect. */
   readonly settings: Settings;
+  /** Of the agent and the checks. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface MadeRequest extends Loaded {
@@ -83,22 +77,23 @@ export interface MadeRequest extends Loaded {
 /** Throws `NeedsTrust` for settings that the user does not trust. */
 export async function makeRequest(
   start: StartRequest,
-  { named, loaded, confinedTo }: StartHelp = {},
+  { named, loaded, confinedTo: upper }: StartHelp = {},
 ): Promise<MadeRequest> {
-  const origin = confinedTo === undefined ? fromHere(start) : confined(start, confinedTo);
-  const { asked, env, inside } = origin;
+  const asked = upper === undefined ? start : confined(start, upper);
+  const inside = upper === undefined ? parentRun() : askingRun(upper);
+  const env = upper?.env ?? { ...startersEnvironment(process.env), ...asked.env };
   const { workspace } = asked;
-  const read = asked.files === 'ignored' ? NO_SETTINGS_FILES : await readSettings(workspace);
+  const read = await readSettings(asked.files === 'ignored' ? null : workspace);
   const files = { ...read, merged: mergeSettings(asked.defaults ?? {}, read.merged) };
   const change = asked.policy;
   const { settings, policy: wanted, notes } = effective(files, asked.settings, workspace, { change, named });
-  const policy = origin.within(wanted);
+  const policy = upper === undefined ? wanted : withinSandbox(wanted, upper);
   const prompt = asked.prompt ?? promptFromTaskFile(workspace, asked.name ?? null, policy);
   const trust = trustOf(read, workspace, asked.trust, inside);
   if (!trust.isTrusted) throw new NeedsTrust(trust);
   if (trust.open.length > 0) keepConsent(workspace, trust.open);
-  loaded?.({ files, settings }, env);
-  const chosen = await chosenAgent(asked, { files, settings, policy }, env);
+  loaded?.({ files, settings, env });
+  const chosen = await chosenAgent(asked, policy, { files, settings, env });
   await checkSpendLimits(policy.limits, chosen.agent);
   const parent = asked.child === false ? null : inside;
   if (inside !== null && parent === null) refuseUnrelated(inside);
@@ -120,19 +115,14 @@ export async function makeRequest(
     // Only the user can lift the budget: a repository, which the agent can write, cannot.
     paidBy: read.user?.children?.unrelated === true ? null : inside,
   };
-  return { request, settings, files, isInside: inside !== null };
-}
-
-function fromHere(asked: StartRequest): Origin {
-  const env = { ...startersEnvironment(process.env), ...asked.env };
-  return { asked, env, inside: parentRun(), within: (policy) => policy };
+  return { request, settings, files, env, isInside: inside !== null };
 }
 
 /** The agent that was asked for, else the one of the settings, and what the user should know about it. */
 async function chosenAgent(
   { workspace, agent, command = [], settings: asked, env: given = {}, files: use }: StartRequest,
-  { files, settings, policy }: Loaded & { readonly policy: Policy },
-  env: Readonly<Record<string, string>>,
+  policy: Policy,
+  { files, settings, env }: Loaded,
 ): Promise<{ readonly agent: Spec['agent']; readonly notes: readonly string[] }> {
   if (typeof agent === 'object') return { agent, notes: [] };
   const choice = withSettings(
@@ -150,12 +140,8 @@ async function chosenAgent(
   const found = agent === undefined || isNamed ? null : firstInstalled(env, workspace);
   const hasOwn = use === 'ignored' || files.shared !== null || files.local !== null;
   const unused = noteOnOuterSettings(workspace, hasOwn);
-  const called = await chooseAgent(
-    { ...choice, agent: found ?? choice.agent, unused },
-    policy,
-    env,
-    workspace,
-  );
+  const named = { ...choice, agent: found ?? choice.agent, unused };
+  const called = await chooseAgent(named, policy, env, workspace);
   const note = `using ${found}, the first installed agent; choose another with --agent`;
   return { agent: called, notes: [...(found === null ? [] : [note]), ...notesOn(called), ...unused] };
 }

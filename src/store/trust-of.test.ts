@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { openLibraryFolder } from '../../test/rig/library-folder.ts';
-import { NO_SETTINGS_FILES } from '../config/read.ts';
+import { readSettings } from '../config/read.ts';
 import { keepConsent, trustOf } from './trust-of.ts';
 
-const files = { ...NO_SETTINGS_FILES, shared: { setup: ['make'] } };
+const none = await readSettings(null);
+const files = { ...none, shared: { setup: ['make'] } };
 const changed = { ...files, shared: { setup: ['make all'] } };
 const inside = { folder: '/nowhere' };
 
@@ -17,7 +18,7 @@ beforeEach(() => {
 const isTrusted = (...args: Parameters<typeof trustOf>): boolean => trustOf(...args).isTrusted;
 
 it('trusts what the user has agreed to, and nothing that was changed since', () => {
-  expect(isTrusted(NO_SETTINGS_FILES, workspace)).toBe(true);
+  expect(isTrusted(none, workspace)).toBe(true);
   expect(isTrusted(files, workspace)).toBe(false);
   const { open } = trustOf(files, workspace);
   expect(open).toEqual([{ file: '.ralph/settings.json', content: { setup: ['make'] } }]);
