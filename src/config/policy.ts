@@ -12,24 +12,24 @@ import { durationText } from '../loop/counted.ts';
 export function policyInput(settings: Settings, base: Policy, workspace: string): PolicyInput {
   const { checks, outputTruncateChars, scm } = settings;
   const plan = planFrom(settings, workspace);
-  const delay = milliseconds(settings.restartDelay);
+  const delay = milliseconds('restartDelay', settings.restartDelay);
   return {
     host: hostFrom(settings),
     limits: {
       iterations: settings.maxIterations,
-      timeMs: milliseconds(settings.maxTime),
+      timeMs: milliseconds('maxTime', settings.maxTime),
       failures: settings.maxFailures,
       unchanged: unchangedLimit(settings.maxUnchanged),
       repeats: nullIfZero(settings.maxRepeats),
       costUsd: settings.maxCost,
       tokens: settings.maxTokens,
-      outputBytes: bytes(settings.maxOutput),
+      outputBytes: bytes('maxOutput', settings.maxOutput),
     },
     timeouts: {
-      runMs: nullIfZero(milliseconds(settings.iterationTimeout)),
-      inactivityMs: nullIfZero(milliseconds(settings.inactivityTimeout)),
-      killGraceMs: milliseconds(settings.killGrace),
-      readyMs: milliseconds(settings.readyTimeout),
+      runMs: nullIfZero(milliseconds('iterationTimeout', settings.iterationTimeout)),
+      inactivityMs: nullIfZero(milliseconds('inactivityTimeout', settings.inactivityTimeout)),
+      killGraceMs: milliseconds('killGrace', settings.killGrace),
+      readyMs: milliseconds('readyTimeout', settings.readyTimeout),
       ...(settings.interactive === true ? { inactivityOf: 'screen', inactivityIs: 'restart' } : {}),
     },
     delay: {
@@ -41,19 +41,22 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
     completion: { until: settings.until, detectors: detectorsOn(settings, base, workspace) },
     checks: {
       commands: commands(checks, plan, base),
-      timeoutMs: nullIfZero(milliseconds(settings.checkTimeout)),
+      timeoutMs: nullIfZero(milliseconds('checkTimeout', settings.checkTimeout)),
       excerpt: { chars: outputTruncateChars },
       baseline: settings.baseline,
     },
     plan,
     evidence: { protect: settings.protect, onProtectedChange: settings.onProtectedChange },
     prompt: { sections: sections(settings, base) },
-    checkpointMaxFile: bytes(settings.checkpointMaxFile),
-    checkpointMaxTotal: bytes(settings.checkpointMaxTotal),
+    checkpointMaxFile: bytes('checkpointMaxFile', settings.checkpointMaxFile),
+    checkpointMaxTotal: bytes('checkpointMaxTotal', settings.checkpointMaxTotal),
     sandbox: settings.sandbox === undefined ? undefined : sandboxPolicy(settings.sandbox),
     children: waitForChildren(settings, base),
     childLimits: settings.children,
-    worktree: { setup: settings.setup, setupTimeoutMs: nullIfZero(milliseconds(settings.setupTimeout)) },
+    worktree: {
+      setup: settings.setup,
+      setupTimeoutMs: nullIfZero(milliseconds('setupTimeout', settings.setupTimeout)),
+    },
     ...(settings.worktree === true && scm?.tasks === undefined ? { commit: PLAIN_COMMIT } : {}),
     ...(scm === undefined || (scm.tasks ?? []).length === 0
       ? {}
@@ -63,7 +66,8 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
             tasks: scm.tasks,
             // An agent in a terminal has no answer that could be read.
             message: settings.interactive === true ? 'plain' : 'agent',
-            timeoutMs: scm.timeout === undefined ? TASK_MS : nullIfZero(milliseconds(scm.timeout)),
+            timeoutMs:
+              scm.timeout === undefined ? TASK_MS : nullIfZero(milliseconds('scm.timeout', scm.timeout)),
           },
         }),
   };
@@ -185,8 +189,8 @@ function waitForChildren(
   { childWait, pollInterval }: Settings,
   base: Policy,
 ): Policy['children'] | undefined {
-  const waitMs = milliseconds(childWait) ?? base.children?.waitMs;
-  const pollMs = milliseconds(pollInterval) ?? base.children?.pollMs ?? POLL_MS;
+  const waitMs = milliseconds('childWait', childWait) ?? base.children?.waitMs;
+  const pollMs = milliseconds('pollInterval', pollInterval) ?? base.children?.pollMs ?? POLL_MS;
   return waitMs === undefined ? undefined : waitMs === 0 ? null : { waitMs, pollMs };
 }
 
@@ -324,12 +328,12 @@ const PLAIN_COMMIT: CommitPolicy = {
   timeoutMs: TASK_MS,
 };
 
-function milliseconds(value: Time | undefined): number | undefined {
-  return value === undefined ? undefined : parseDuration('a time', String(value));
+function milliseconds(setting: string, value: Time | undefined): number | undefined {
+  return value === undefined ? undefined : parseDuration(setting, String(value));
 }
 
-function bytes(value: Size | undefined): number | undefined {
-  return value === undefined ? undefined : parseSize('a size', String(value));
+function bytes(setting: string, value: Size | undefined): number | undefined {
+  return value === undefined ? undefined : parseSize(setting, String(value));
 }
 
 /** A timeout of 0 means unlimited. */

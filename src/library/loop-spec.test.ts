@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openLibraryFolder } from '../../test/rig/library-folder.ts';
+import { isRecord } from '../loop/shape.ts';
 import { createLoop, runLoop } from './library.ts';
 
 const DONE = { text: '<promise>DONE</promise>' };
@@ -66,6 +68,20 @@ describe('an invalid spec', () => {
     await expect(wrong).rejects.toThrow(message);
     await expect(wrong).rejects.toMatchObject({ name: 'UserError' });
   });
+});
+
+it('accepts every setting of the loop, and none of the console', async () => {
+  const text = readFileSync(new URL('../../settings.schema.json', import.meta.url), 'utf8');
+  const schema: unknown = JSON.parse(text);
+  const properties = isRecord(schema) && isRecord(schema['properties']) ? schema['properties'] : {};
+  const others = new Set('$schema streamAgentOutput emoji timestamps outputLines outputChars mcp'.split(' '));
+  expect(Object.keys(properties)).toContain('maxIterations');
+  for (const key of Object.keys(properties)) {
+    const spec = { prompt: 'a', agent: () => DONE, [key]: undefined, workspace: '/nowhere' };
+    const wrong = others.has(key) ? `unknown option ${key}` : 'workspace must be';
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await expect(createLoop(spec)).rejects.toThrow(wrong);
+  }
 });
 
 it('accepts the names of document 001 for limits and checks', async () => {

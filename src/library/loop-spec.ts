@@ -5,9 +5,21 @@ import { makeRequest, type StartRequest } from '../owner/make-request.ts';
 import type { LoopRequest } from '../owner/create-loop.ts';
 import { fileOrText } from '../owner/prompt-source.ts';
 import { resolveAliases } from '../config/aliases.ts';
+import { settingsOf } from '../config/policy.ts';
 import type { AgentSettings, Settings } from '../config/config.ts';
-import { parseDuration, parseSize } from '../config/values.ts';
+import { DEFAULT_POLICY } from '../loop/default-policy.ts';
 import type { FailAction } from '../loop/policy.ts';
+import {
+  describeProblem,
+  fields,
+  fits,
+  isRecord,
+  optional,
+  rule,
+  show,
+  string,
+  table,
+} from '../loop/shape.ts';
 import type { PolicyInput } from '../loop/validate.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { performer, type AgentFunction } from './function-agent.ts';
@@ -98,13 +110,18 @@ export async function requestOf(given: LoopSpec): Promise<LoopRequest> {
   const [clash] = resolved.clashes;
   if (clash !== undefined)
     throw new UserError(`${clash.alias} and ${clash.name} are two names of one option; keep one of them`);
-  rejectUnknown(spec, Object.keys(KNOWN));
-  rejectWrongTypes(spec, resolved.written('checks'));
+  rejectUnknown(spec, KNOWN);
+  const [wrong] = TYPES(spec, '');
+  if (wrong !== undefined)
+    throw new UserError(describeProblem({ ...wrong, field: resolved.written(wrong.field) }));
   const { prompt, promptFile, specFile, agent, name, env, fresh, policy, signal: _, ...rest } = spec;
   const { workspace: folder = '.', ...settings } = rest;
   const workspace = resolve(folder);
   if (statSync(workspace, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new UserError(`workspace must be an existing folder, got ${JSON.stringify(workspace)}`);
+  if ((spec.scm?.tasks ?? []).length > 0 && spec.scm?.command === undefined)
+    throw new UserError('scm.command is required with scm.tasks, for example: "git"');
+  const checks = spec.checks?.map((check) => (typeof check === 'string' ? { command: check } : check));
   const { perform, ...called } = calledAgent(agent);
   const asked: StartRequest = {
     ...called,
@@ -112,7 +129,7 @@ export async function requestOf(given: LoopSpec): Promise<LoopRequest> {
     name,
     prompt: promptOf({ prompt, promptFile, specFile }, workspace),
     files: 'ignored',
-    settings: { ...settingsOf(settings), ...called.settings },
+    settings: { ...settings, checks, ...called.settings },
     policy,
     env,
     fresh,
@@ -121,16 +138,9 @@ export async function requestOf(given: LoopSpec): Promise<LoopRequest> {
   return { ...request, perform };
 }
 
-/** The default name of a function agent. */
-const FUNCTION = 'function';
-
 export function asFunction(agent: AgentFunction | FunctionAgent): NonNullable<LoopRequest['perform']> {
-  const {
-    run,
-    name = FUNCTION,
-    model,
-  } = typeof agent === 'function' ? { run: agent, model: undefined } : agent;
-  return performer(run, { name, model: model ?? null });
+  const given: FunctionAgent = typeof agent === 'function' ? { run: agent } : agent;
+  return performer(given.run, { name: given.name ?? 'function', model: given.model ?? null });
 }
 
 type CalledAgent = Partial<Pick<StartRequest, 'agent' | 'command' | 'settings' | 'defaults'>> &
@@ -145,7 +155,7 @@ function calledAgent(agent: LoopAgent): CalledAgent {
   }
   if (typeof agent !== 'string' && !isObject(agent)) {
     throw new UserError(
-      'agent must be the name of a known agent, { command: [...] } or a function, got ' + shown(agent),
+      'agent must be the name of a known agent, { command: [...] } or a function, got ' + show(agent),
     );
   }
   const named: Partial<CommandAgent> & Omit<Partial<NamedAgent>, 'name'> =
@@ -180,128 +190,29 @@ function readable(option: string, path: string): ReturnType<typeof fileOrText> {
   }
 }
 
-/** The settings of the loop; `schema.ts` checks those of files. */
-function settingsOf(spec: LoopSettings & Pick<LoopSpec, 'checks'>): Settings {
-  for (const key of TIMES) if (spec[key] !== undefined) parseDuration(key, String(spec[key]));
-  for (const key of SIZES) if (spec[key] !== undefined) parseSize(key, String(spec[key]));
-  if ((spec.scm?.tasks ?? []).length > 0 && spec.scm?.command === undefined)
-    throw new UserError('scm.command is required with scm.tasks, for example: "git"');
-  const checks = spec.checks?.map((check) => (typeof check === 'string' ? { command: check } : { ...check }));
-  return { ...spec, checks };
-}
+/** What is checked at run time, for programs in JavaScript; the policy checks the settings. */
+const TYPES = fields({
+  workspace: optional(string),
+  name: optional(string),
+  checks: optional(rule('a list', Array.isArray)),
+  signal: optional(rule('an AbortSignal', (value) => value instanceof AbortSignal)),
+  env: optional(rule('an object of strings', (value) => fits(table(string), value))),
+  agent: (value, field) =>
+    isRecord(value) && 'command' in value ? COMMAND(value['command'], `${field}.command`) : [],
+});
 
-const TIMES = [
-  'maxTime',
-  'iterationTimeout',
-  'inactivityTimeout',
-  'restartDelay',
-  'killGrace',
-  'childWait',
-  'pollInterval',
-  'readyTimeout',
-  'checkTimeout',
-  'setupTimeout',
-] as const;
+const COMMAND = rule(
+  'a list of strings that starts with a program',
+  (value) => Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === 'string'),
+);
 
-const SIZES = ['maxOutput', 'checkpointMaxFile', 'checkpointMaxTotal'] as const;
-
-/** Checks the types at run time, for programs in JavaScript. */
-function rejectWrongTypes(
-  { workspace, name, env, checks, signal, agent }: LoopSpec,
-  checksKey: string,
-): void {
-  const problem =
-    wrong('workspace', 'a string', workspace, isString) ??
-    wrong('name', 'a string', name, isString) ??
-    wrong(checksKey, 'a list', checks, Array.isArray) ??
-    wrong('signal', 'an AbortSignal', signal, (value) => value instanceof AbortSignal) ??
-    wrong(
-      'env',
-      'an object of strings',
-      env,
-      (value) => isObject(value) && Object.values(value).every(isString),
-    ) ??
-    (isObject(agent) && 'command' in agent
-      ? wrong('agent.command', 'a list of strings that starts with a program', agent.command, isCommand)
-      : null);
-  if (problem !== null) throw new UserError(problem);
-}
-
-function wrong(
-  name: string,
-  expected: string,
-  value: unknown,
-  holds: (value: unknown) => boolean,
-): string | null {
-  return value === undefined || holds(value) ? null : `${name} must be ${expected}, got ${shown(value)}`;
-}
-
-function isString(value: unknown): boolean {
-  return typeof value === 'string';
-}
-
-function isCommand(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every(isString);
-}
-
-const KNOWN: Readonly<Record<keyof LoopSpec, true>> = {
-  prompt: true,
-  promptFile: true,
-  specFile: true,
-  agent: true,
-  checks: true,
-  guardrails: true,
-  workspace: true,
-  name: true,
-  env: true,
-  fresh: true,
-  signal: true,
-  policy: true,
-  preset: true,
-  maxIterations: true,
-  maximumIterations: true,
-  maxTime: true,
-  maxFailures: true,
-  maxUnchanged: true,
-  maxRepeats: true,
-  maxCost: true,
-  maxTokens: true,
-  maxOutput: true,
-  iterationTimeout: true,
-  inactivityTimeout: true,
-  restartDelay: true,
-  killGrace: true,
-  childWait: true,
-  pollInterval: true,
-  interactive: true,
-  readyTimeout: true,
-  checkpointMaxFile: true,
-  checkpointMaxTotal: true,
-  completionResponse: true,
-  completionPromise: true,
-  completionTag: true,
-  donePattern: true,
-  doneFile: true,
-  until: true,
-  checkTimeout: true,
-  baseline: true,
-  plan: true,
-  protect: true,
-  onProtectedChange: true,
-  setup: true,
-  setupTimeout: true,
-  worktree: true,
-  sandbox: true,
-  children: true,
-  outputTruncateChars: true,
-  includeIterationCountInPrompt: true,
-  scm: true,
-};
+/** Every key of a spec: its own, and those of the settings. */
+const KNOWN: readonly string[] = [
+  ...'prompt promptFile specFile agent guardrails maximumIterations workspace name'.split(' '),
+  ...'env fresh signal policy worktree'.split(' '),
+  ...Object.keys(settingsOf(DEFAULT_POLICY)).map((key) => key.replace(/\..*/, '')),
+];
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
-}
-
-function shown(value: unknown): string {
-  return value === undefined ? 'undefined' : JSON.stringify(value);
 }
