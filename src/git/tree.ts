@@ -14,6 +14,7 @@ import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { counted, sizeText } from '../loop/counted.ts';
 import {
+  bothOf,
   execGit,
   gitFailure,
   GitError,
@@ -92,8 +93,8 @@ interface Filled {
 
 /**
  * Fills a scratch index: one that was kept, with the files that were untracked `before`, or a new copy of the user's index.
- * One line of gits adds the changes of its files and writes its tree; only new files need another. They are listed before
- * anything adds them, because git must not read a file that is too large.
+ * One line of gits adds the changes of its files and writes its tree, while another lists new files; only these need a third one.
+ * Nothing adds them before they are listed, because git must not read a file that is too large.
  */
 async function fill(
   repository: Repository,
@@ -103,13 +104,16 @@ async function fill(
   if (before === null) await copyIndex(repository, scratch);
   else if (leftOut(repository, before).size > 0) return fill(repository, scratch, null);
   rmSync(`${scratch}.lock`, { force: true });
-  const [listed, updated, tree, found] = await gitLine(await withoutNestedFilters(repository), (git) => [
-    git(LIST_UNTRACKED),
-    addCommand(git, scratch, ['--update', '--ignore-errors', '--', '.']),
-    writeTreeCommand(git, scratch),
-    // Prints nothing before the first commit.
-    git(['rev-parse', '--revs-only', 'HEAD^{commit}', 'HEAD^{tree}']),
-  ]);
+  const filtered = await withoutNestedFilters(repository);
+  const [[listed], [updated, tree, found]] = await bothOf(
+    gitLine(filtered, (git) => [git(LIST_UNTRACKED)]),
+    gitLine(filtered, (git) => [
+      addCommand(git, scratch, ['--update', '--ignore-errors', '--', '.']),
+      writeTreeCommand(git, scratch),
+      // Prints nothing before the first commit.
+      git(['rev-parse', '--revs-only', 'HEAD^{commit}', 'HEAD^{tree}']),
+    ]),
+  );
   const untracked = untrackedIn(repository, listed);
   const added = addedIn(updated, tree);
   const [commit = '', head = ''] = outputIn(found, 'rev-parse').split('\n');
