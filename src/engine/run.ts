@@ -26,10 +26,13 @@ export async function performRun(driver: Driver, effect: EffectOf<'run'>, task: 
   const live =
     planned === null ? await planAndStart(driver, effect, task) : await adopt(driver, effect, planned, task);
   if (live === null) return;
-  if (openRun(driver.state)?.receipt === null) {
-    driver.write({ type: 'run.started', run: effect.run, receipt: live.receipt });
-  }
+  noteStart(driver, effect.run, live);
   await follow(driver, live, task);
+}
+
+/** Journals that a run has begun, if an earlier owner died before it could. */
+function noteStart(driver: Driver, run: string, { receipt }: HostedRun): void {
+  if (openRun(driver.state)?.receipt === null) driver.write({ type: 'run.started', run, receipt });
 }
 
 /** Plans a run and starts it; null when it does not start. */
@@ -113,6 +116,8 @@ function waitsForSharedLimit(driver: Driver): boolean {
 export async function endRun(driver: Driver, { id, receipt }: Run): Promise<void> {
   const live = await driver.ports.host.find({ run: id, receipt });
   if (live === null) return recordEnd(driver, { how: 'interrupted' });
+  // It may have used something.
+  noteStart(driver, id, live);
   const open = openRun(driver.state);
   if (open === null) return;
   try {

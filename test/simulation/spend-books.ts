@@ -11,6 +11,11 @@ export class SpendBooks {
   }
 
   output(run: string, { cost, tokens }: OutputSnapshot): void {
+    must(
+      this.#of(run).started,
+      'L7',
+      `run ${run} says what it used, and the journal does not say that it began`,
+    );
     const sum = tokens === null ? null : tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite;
     this.#runs.set(run, { ...this.#of(run), usd: cost?.usd ?? null, tokens: sum });
   }
