@@ -101,7 +101,8 @@ class KilledFamily {
     this.#owner = this.#stage.process('run', ...loop, ...limits, '--', join(this.#stage.plan, 'agent'));
     await this.#stage.until('its children', () => this.#stage.hasPlanFile(`begun-${this.#first}`));
     let kills = 0;
-    while (this.#living.length > 0) {
+    for (let lives = 0; this.#living.length > 0; lives++) {
+      if (lives === 1000) throw new Error(`${this.#living.join()} did not end`);
       // oxlint-disable-next-line no-await-in-loop -- one death after the other
       await sleep(this.#random() * 250);
       // oxlint-disable-next-line no-await-in-loop -- as above
