@@ -4,7 +4,7 @@
  */
 import { cpSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { isTaken, namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
+import { foundAt, isTaken, namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
@@ -15,7 +15,7 @@ import { hasNotedLinks, noteLinks, undoLinks } from './git-links.ts';
 import { sandboxesAt } from './git-view.ts';
 
 /** Notes where each of these paths leads now, in the loop's state. */
-export function noteGuarded(loopFolder: string, { guarded: paths, gitFolders }: Guarded): void {
+export function noteGuarded(loopFolder: string, { guarded: paths, gitFolders, covered }: Guarded): void {
   noteLinks(loopFolder, gitFolders);
   const links: Record<string, string> = {};
   for (const path of paths)
@@ -24,7 +24,15 @@ export function noteGuarded(loopFolder: string, { guarded: paths, gitFolders }: 
       return true;
     });
   const before = Object.fromEntries(paths.map((path) => [path, target(path)]));
-  replaceFile(join(loopFolder, NOTE), `${JSON.stringify({ before, links })}\n`, { mode: PRIVATE_FILE });
+  const stamps = Object.fromEntries(covered.map((path) => [path, stampOf(path)]));
+  writeNote(loopFolder, { before, links, stamps });
+}
+
+/** Changes when a program replaces a folder or changes a file; null if there is nothing. */
+function stampOf(path: string): string | null {
+  const found = foundAt(path);
+  if (found === null) return null;
+  return found.isDirectory() ? `${found.ino}` : `${found.ino} ${found.ctimeMs}`;
 }
 
 /** What a sandbox cannot keep as it is. */
@@ -33,6 +41,8 @@ export interface Guarded {
   readonly guarded: readonly string[];
   /** Git folders, in which no link must appear. */
   readonly gitFolders: readonly string[];
+  /** What is read-only, until a program outside of the sandbox replaces it. */
+  readonly covered: readonly string[];
 }
 
 /**
@@ -40,7 +50,7 @@ export interface Guarded {
  * on the way is moved itself: what it leads to may be a file of the user's.
  */
 export function moveNewAside(loopFolder: string, into: string = loopFolder): readonly string[] {
-  const { before, links } = readNote(join(loopFolder, NOTE));
+  const { before, links, stamps } = readNote(join(loopFolder, NOTE));
   const moved: string[] = [];
   const aside = (found: string, path: string): void => {
     const place = join(into, 'set-aside');
@@ -55,6 +65,10 @@ export function moveNewAside(loopFolder: string, into: string = loopFolder): rea
     if (!isTaken(found)) continue;
     aside(found, path);
   }
+  const now = Object.fromEntries(Object.keys(stamps).map((path) => [path, stampOf(path)]));
+  // What is gone, such as a worktree, runs nothing.
+  const changed = Object.keys(stamps).filter((path) => now[path] !== null && now[path] !== stamps[path]);
+  if (changed.length > 0) writeNote(loopFolder, { before, links, stamps: now });
   return [
     ...restored.links.map((path) => `the agent has made ${path} lead elsewhere; it was put back`),
     ...restored.configurations.map(
@@ -67,7 +81,15 @@ export function moveNewAside(loopFolder: string, into: string = loopFolder): rea
         (path) =>
           `the agent has made ${path}, which programs outside of the sandbox would obey; it was moved to ${into}/set-aside`,
       ),
+    ...changed.map(
+      (path) =>
+        `another program has changed ${path} during the run; if it has replaced it, the agent could write it since: look at it before you use it`,
+    ),
   ];
+}
+
+function writeNote(loopFolder: string, note: Note): void {
+  replaceFile(join(loopFolder, NOTE), `${JSON.stringify(note)}\n`, { mode: PRIVATE_FILE });
 }
 
 /** Does so for every loop whose sandboxed agent may be at work in a repository; call before git runs there outside of a view. */
@@ -92,8 +114,8 @@ const NOTE = 'guarded.json';
 function readNote(path: string): Note {
   const value = readJsonFile(path);
   if (!isRecord(value)) return NOTHING;
-  const { before, links } = value;
-  return isRecord(before) && isRecord(links) ? { before, links } : NOTHING;
+  const { before, links, stamps } = value;
+  return isRecord(before) && isRecord(links) && isRecord(stamps) ? { before, links, stamps } : NOTHING;
 }
 
 interface Note {
@@ -101,9 +123,10 @@ interface Note {
   readonly before: Readonly<Record<string, unknown>>;
   /** The links on the way, and what each contained. */
   readonly links: Readonly<Record<string, unknown>>;
+  readonly stamps: Readonly<Record<string, unknown>>;
 }
 
-const NOTHING: Note = { before: {}, links: {} };
+const NOTHING: Note = { before: {}, links: {}, stamps: {} };
 
 /** Follows a path through the links that `mayPass` accepts; returns the first other link, or where the path leads. */
 function follow(path: string, mayPass: (link: string, to: string) => boolean): string {

@@ -168,7 +168,7 @@ it('settings that appear during a run are moved aside, and those from before are
   mkdirSync(run);
   const old = write('w/old.json', 'old');
   const paths = ['w/old.json', 'w/new.json', 'w/folder', 'w/empty', 'w/link'].map(path);
-  noteGuarded(run, { guarded: paths, gitFolders: [] });
+  noteGuarded(run, { guarded: paths, gitFolders: [], covered: [] });
   write('w/new.json', 'new');
   write('w/folder/hook');
   mkdirSync(path('w/empty'));
@@ -188,7 +188,7 @@ it('a new link on the way to settings is moved aside, and not the file that it l
   symlinkSync('shared', path('w/.gemini'));
   const names = ['.claude/settings.json', '.claude/hooks', '.codex/config.toml', '.gemini/settings.json'];
   const paths = names.map((name) => path(`w/${name}`));
-  noteGuarded(run, { guarded: paths, gitFolders: [] });
+  noteGuarded(run, { guarded: paths, gitFolders: [], covered: [] });
   symlinkSync(path('home/.claude'), path('w/.claude'));
   rmSync(path('w/.codex'), { recursive: true });
   const config = write('home/.codex/config.toml', 'precious');

@@ -75,7 +75,11 @@ export async function viewOf(facts: Facts): Promise<LookedAt> {
   // What the agent cannot make is the user's: a file that a configuration in the home includes, for example.
   const guarded = settings.filter((path) => isInAny(path, writable) || isInAny(realPath(path), writable));
   const gitFolders = git.gitFolders.filter((path) => isInAny(path, writable));
-  return { view: { write, keep, temporary, hide, visible, given }, guarded, gitFolders };
+  const configurations = new Set(gitFolders.map((path) => join(path, 'config')));
+  const covered = keep.filter(
+    (path) => !configurations.has(path) && !keep.some((other) => other !== path && isIn(path, other)),
+  );
+  return { view: { write, keep, temporary, hide, visible, given }, guarded, gitFolders, covered };
 }
 
 export interface LookedAt extends Guarded {

@@ -4,7 +4,7 @@
  * @module-tag bwrap
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gitPlaces } from '../../src/sandbox/git-places.ts';
@@ -172,4 +172,21 @@ describe('the configuration, if another program replaces it during a run', () =>
     expect((await run.ended).stderr).not.toContain('replaced');
     expect(stage.git('config', 'branch.one.merge')).toBe('refs/heads/one\n');
   });
+});
+
+it('settings that another program replaces during a run are named, once', async () => {
+  const { stage } = openCage();
+  commits(stage);
+  stage.write('.mcp.json', '{}');
+  stage.write('.claude/settings.json', '{}');
+  stage.plans(1, `${waitFor()}; echo x >.mcp.json 2>/dev/null; echo x >>.claude/settings.json; ${DONE}`);
+  const run = stage.starts(...COMMIT, '--check', 'true');
+  await stage.waitForCall(1);
+  stage.write('new.json', '{ }');
+  renameSync(stage.path('new.json'), stage.path('.claude/settings.json'));
+  stage.release();
+  const { stderr } = await run.ended;
+  expect(stage.read('.claude/settings.json')).toBe('{ }x\n');
+  expect(stderr.split(`another program has changed ${stage.path('.claude/settings.json')}`)).toHaveLength(2);
+  expect(stderr).not.toContain(`changed ${stage.path('.mcp.json')}`);
 });
