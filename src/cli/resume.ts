@@ -4,6 +4,7 @@ import type { OwnedLoop } from '../owner/owner.ts';
 import { startUnstarted } from '../owner/start-unstarted.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
+import { refuseUnsigned } from '../scm/start.ts';
 import { requireWorktree } from '../worktree/worktree.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import { takePlace } from '../store/child-limits.ts';
@@ -13,7 +14,7 @@ import { workspaceWith } from '../store/find-workspace.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { readAsked, type Asked } from '../store/unstarted.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { isInSession } from '../store/spec.ts';
+import { isInSession, treeOf } from '../store/spec.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
 import { readSettings } from '../config/read.ts';
 import { FLAGS, mergeSettings } from '../config/config.ts';
@@ -90,6 +91,7 @@ export async function resumeLoop(
     );
   await refuseWithoutSandbox(found.state.policy, startersEnvironment(process.env), workspace);
   await requireWorktree(found.spec, startersEnvironment(process.env));
+  await refuseUnsigned(found.state.policy, treeOf(found.spec), startersEnvironment(process.env));
   const inside = parentRun();
   // A child that is resumed counts like one that is started.
   if (inside !== null && found.spec.parent?.folder === inside.folder) await takePlace(inside, found.folder);

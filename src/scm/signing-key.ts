@@ -5,7 +5,11 @@ import type { SandboxPolicy } from '../loop/policy.ts';
 import { isHidden } from '../sandbox/git-view.ts';
 import { UserError } from '../user-error.ts';
 
-export async function refuseHiddenKey(repository: Repository, sandbox: SandboxPolicy | null): Promise<void> {
+export async function refuseHiddenKey(
+  repository: Repository,
+  sandbox: SandboxPolicy | null,
+  { isResumed }: { readonly isResumed: boolean },
+): Promise<void> {
   const setting = async (...words: readonly string[]): Promise<string> =>
     (await execGit(repository, ['config', ...words])).stdout.toString('utf8').trim();
   if ((await setting('--type=bool', '--get', 'commit.gpgSign')) !== 'true') return;
@@ -16,7 +20,10 @@ export async function refuseHiddenKey(repository: Repository, sandbox: SandboxPo
   const ssh = /^(?:key::|ssh-)/.test(named) || named === '' ? join(home, '.ssh') : resolve(home, named);
   const place = isSsh ? ssh : (GNUPGHOME ?? join(home, '.gnupg'));
   if (!(await isHidden(sandbox, repository, place))) return;
+  const remedy = isResumed
+    ? 'switch that off in the repository (git config commit.gpgSign false), or start a new loop with other settings, since this one keeps those that it has'
+    : `do not sign those of loops (in the settings: "scm": { "command": "git -c commit.gpgSign=false" }), or add ${place} to sandbox.write, where the agent can use it too`;
   throw new UserError(
-    `commits are signed here (commit.gpgSign), and the sandbox hides the key (${place}): do not sign those of loops (in the settings: "scm": { "command": "git -c commit.gpgSign=false" }), or add ${place} to sandbox.write, where the agent can use it too`,
+    `commits are signed here (commit.gpgSign), and the sandbox hides the key (${place}): ${remedy}`,
   );
 }

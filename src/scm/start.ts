@@ -44,7 +44,17 @@ export async function refuseCommit(
   };
   const problem = isInWorktree ? null : await problemWith(repository);
   if (problem !== null) throw new UserError(`cannot commit: ${problem}`);
-  await refuseHiddenKey(repository, sandbox);
+  await refuseHiddenKey(repository, sandbox, { isResumed: false });
+}
+
+/** Refuses to resume a loop that could not sign its commits any more. */
+export async function refuseUnsigned(
+  policy: Policy,
+  tree: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  if (commitsWithGit(policy, tree, env))
+    await refuseHiddenKey(userGit(policy, tree, env), policy.sandbox, { isResumed: true });
 }
 
 /** Warnings about other loops that are running on the same files. */

@@ -133,6 +133,22 @@ it('a loop that signs its commits with a key that the sandbox hides is refused, 
   expect(stage.git('log', '-1', '--format=%s')).toBe('Work\n');
 });
 
+it('a loop is not resumed where commits have been signed since with a key that its sandbox hides', async () => {
+  const { stage, inHome } = openCage();
+  stage.plans(1, 'true');
+  expect((await stage.run(...COMMIT)).code).toBe(1);
+  stage.git('config', 'commit.gpgSign', 'true');
+  inHome('.gnupg/key', 'private');
+  stage.plans(2, `echo x >made; ${DONE}`);
+  const resume = ['resume', 'it', '-m', '2'];
+  const { code, stderr } = await stage.ralph(...resume).ended;
+  expect({ code, stderr }).toMatchObject({ code: 2 });
+  expect(stderr).toContain('(git config commit.gpgSign false)');
+  stage.git('config', 'commit.gpgSign', 'false');
+  expect(await stage.ralph(...resume).ended).toMatchObject({ code: 0 });
+  expect(stage.git('log', '-1', '--format=%s')).toBe('Work\n');
+});
+
 it("the agent's own folder: a login is renewed, and what the CLI executes or obeys is not", async () => {
   const { stage, inHome } = openCage();
   const claude = stage.installs('claude');
