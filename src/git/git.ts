@@ -156,8 +156,9 @@ export function outputIn(
 const NOT_FOUND = 127;
 const NOT_EXECUTABLE = 126;
 
-function guarded(
-  { command: [program, ...options] }: Repository,
+/** The command line of a git that runs no program which the repository's configuration names. */
+export function guarded(
+  { command: [program, ...options] }: Pick<Repository, 'command'>,
   args: readonly string[],
   as: 'ralph' | 'user',
 ): readonly [string, ...string[]] {

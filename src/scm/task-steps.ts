@@ -1,5 +1,5 @@
 /** The commands of an SCM task: where an agent in a sandbox can write, each runs in a view, and a push in none. */
-import { enclosure, type Enclosure, type Repository } from '../git/git.ts';
+import { enclosure, guarded, type Enclosure, type Repository } from '../git/git.ts';
 import { gitPlaces } from '../sandbox/git-places.ts';
 import type { ScmProgram } from './program.ts';
 
@@ -24,7 +24,7 @@ export async function stepsOf(
   const [program, ...options] = command;
   return [
     { argv: ['/bin/sh', '-c', PRE_PUSH, 'pre-push', remote, program, ...options], view },
-    { argv: [program, ...options, ...WITHOUT_PROGRAMS, ...args], view: null, isOutside: true },
+    { argv: guarded({ command }, [...PLAIN_PUSH, ...args], 'ralph'), view: null, isOutside: true },
   ];
 }
 
@@ -53,10 +53,8 @@ old=$("$@" rev-parse --quiet --verify "refs/remotes/$remote/$branch") || old=$(p
 echo "$ref $new $ref $old" | "$hook" "$remote" "$url"
 `;
 
-/** Nothing that a repository names runs outside of a view. */
-const WITHOUT_PROGRAMS: readonly string[] = [
-  'core.hooksPath=/dev/null',
-  'core.fsmonitor=false',
+/** A push that signs nothing, enters no submodule and starts no maintenance. */
+const PLAIN_PUSH: readonly string[] = [
   'push.gpgSign=false',
   'push.recurseSubmodules=no',
   'gc.auto=0',
