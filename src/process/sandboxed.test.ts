@@ -16,6 +16,7 @@ const sandbox: Wrapper = {
   kind: 'namespace',
   command: ['bwrap', '--dev-bind', '/', '/', '--proc', '/proc'],
   graceMs: 2000,
+  mounts: [],
 };
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'ralph-sandboxed-'));

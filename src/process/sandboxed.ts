@@ -7,13 +7,20 @@
  *    reads the status from a pipe that only the first process holds, and waits until that process is gone.
  * 3. SIGKILL to the first process ends the whole namespace; the kernel guarantees that. The file `sandbox` in the run's folder
  *    identifies the namespace, so that a sweep finds every process in it, whatever its environment or session is.
- * 4. Nothing depends on Ralph: as without a sandbox, the program continues when its owner dies.
+ * 4. Nothing runs in a sandbox whose mounts are not where they should be (`sandbox/mounts.ts`).
+ * 5. Nothing depends on Ralph: as without a sandbox, the program continues when its owner dies.
  */
 
 /** The command line that puts a program into a sandbox; the program and its arguments are appended. */
 export type Wrapper =
   /** Bubblewrap with its options. */
-  | { readonly kind: 'namespace'; readonly command: readonly string[]; readonly graceMs: number }
+  | {
+      readonly kind: 'namespace';
+      readonly command: readonly string[];
+      readonly graceMs: number;
+      /** Parts of `/proc/self/mountinfo` without which nothing is started. */
+      readonly mounts: readonly string[];
+    }
   /** A program that replaces itself with the one that it starts, such as `sandbox-exec`. */
   | { readonly kind: 'prefix'; readonly command: readonly string[] };
 
@@ -68,6 +75,33 @@ echo over >&9
 exit $ralph_status
 `;
 
+/** Looks at the mounts, and becomes the program. A `cat` could be the agent's. */
+const CHECKED = `
+ralph_mounts=
+while read -r ralph_mount; do
+  ralph_mounts="$ralph_mounts
+$ralph_mount"
+done </proc/self/mountinfo
+set -f
+IFS='
+'
+for ralph_mount in $1; do
+  case $ralph_mounts in
+  *"$ralph_mount"*) ;;
+  *)
+    echo "ralph: another process has moved a folder of the sandbox while it was made:$ralph_mount" >&2
+    exit 126
+    ;;
+  esac
+done
+shift
+exec "$@"
+`;
+
+function checked(mounts: readonly string[]): readonly string[] {
+  return ['/bin/sh', '-c', CHECKED, 'ralph-checked', mounts.join('\n')];
+}
+
 /** The command line of a program in a sandbox. */
 export function wrapped(wrapper: Wrapper, argv: readonly string[]): readonly [string, ...string[]] {
   const [program = '', ...options] = wrapper.command;
@@ -75,12 +109,13 @@ export function wrapped(wrapper: Wrapper, argv: readonly string[]): readonly [st
   const grace = String(Math.round(wrapper.graceMs));
   // A session of its own: otherwise `kill 0` inside would reach the shim.
   const namespace = ['--unshare-pid', '--as-pid-1', '--new-session', '--info-fd', '8'];
-  return [program, ...options, ...namespace, '--', '/bin/sh', '-c', FIRST, 'ralph-first', grace, ...argv];
+  const first = ['/bin/sh', '-c', FIRST, 'ralph-first', grace];
+  return [program, ...options, ...namespace, '--', ...checked(wrapper.mounts), ...first, ...argv];
 }
 
 /** The same for a program that ends by itself and starts nothing that stays: the namespace ends with it. */
 export function wrappedShort(wrapper: Wrapper, argv: readonly string[]): readonly [string, ...string[]] {
   const [program = '', ...options] = wrapper.command;
-  const namespace = wrapper.kind === 'namespace' ? ['--unshare-pid', '--'] : [];
-  return [program, ...options, ...namespace, ...argv];
+  if (wrapper.kind === 'prefix') return [program, ...options, ...argv];
+  return [program, ...options, '--unshare-pid', '--', ...checked(wrapper.mounts), ...argv];
 }

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { exec, type Execution } from '../process/exec.ts';
+import { wrappedShort } from '../process/sandboxed.ts';
 import { loopsFolder } from '../store/store.ts';
 import { onDisk } from '../../test/rig/temporary-folder.ts';
 import { gitPlaces } from './git-places.ts';
@@ -50,3 +52,25 @@ it.each(['plain', 'Jürgen'])(
     expect(await viewIn(stranger)).toBeNull();
   },
 );
+
+it('nothing runs in a view of which a folder became a link', { tags: ['bwrap'] }, async () => {
+  const env = { PATH: process.env['PATH'] ?? '', HOME: root, GIT_CONFIG_GLOBAL: '/dev/null' };
+  const [tree, scratch, victim] = [join(root, 'tree'), join(root, 'tree/a b\\c'), join(root, 'victim')];
+  execFileSync('git', ['init', '-q', tree], { env });
+  for (const folder of [scratch, victim, join(loopsFolder(), 'it')]) mkdirSync(folder, { recursive: true });
+  const policy = { checks: false, write: [], hide: [], network: true };
+  noteSandbox({ id: 'it', policy, trees: [tree] });
+  const view = await enclosing(null)({ folder: tree, env }, scratch);
+  const touch = (): Promise<Execution | null> =>
+    exec(wrappedShort(view?.wrapper ?? { kind: 'prefix', command: [] }, ['touch', join(scratch, 'made')]), {
+      cwd: tree,
+      env,
+    });
+  expect(await touch()).toMatchObject({ code: 0, stderr: '' });
+  rmSync(scratch, { recursive: true });
+  symlinkSync('../victim', scratch);
+  const answer = await touch();
+  expect(answer?.stderr).toContain('another process has moved a folder of the sandbox');
+  expect(answer?.code).toBe(126);
+  expect(readdirSync(victim)).toEqual([]);
+});

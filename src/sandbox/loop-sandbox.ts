@@ -17,6 +17,7 @@ import { UserError } from '../user-error.ts';
 import { bubblewrapCommand } from './bubblewrap.ts';
 import { sandboxEnvironment } from './environment.ts';
 import type { Guarded } from './guard.ts';
+import { mountsOf } from './mounts.ts';
 import { probeSandbox, type Environment, type Probe } from './probe.ts';
 import { placesOf, sees, type View } from './sandbox.ts';
 import { noteSandbox } from './sandboxed-trees.ts';
@@ -74,7 +75,7 @@ export function wrapperOf(
   const isRoot = process.getuid?.() === 0;
   const emptyFile = emptyFileIn(stateFolder());
   const command = bubblewrapCommand({ ...probe, isRoot, places, isFolder, emptyFile, network, cwd });
-  return { kind: 'namespace', command, graceMs };
+  return { kind: 'namespace', command, graceMs, mounts: mountsOf(places, { isFolder, emptyFile }) };
 }
 
 /** The environment and the sandbox of a check or a set-up command, which runs without one unless the policy says so. */
