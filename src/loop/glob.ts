@@ -19,6 +19,7 @@ export function globMatcher(patterns: readonly string[]): (path: string) => bool
 /** Why a pattern is not valid; null if it is. */
 export function globProblem(pattern: string): string | null {
   if (pattern.trim() === '') return 'a pattern must not be empty';
+  if (pattern.length > MAX_LENGTH) return `a pattern must have at most ${MAX_LENGTH} characters`;
   if (pattern.includes('\0')) return 'a pattern must not contain NUL';
   if (pattern.startsWith('!')) return 'patterns cannot be negated';
   if (pattern.startsWith('/')) return 'a pattern is relative to the workspace, without a leading /';
@@ -40,6 +41,8 @@ function normal(pattern: string): string {
 }
 
 const MAX_ALTERNATIVES = 100;
+/** Reading nested braces takes time proportional to the square of the length. */
+const MAX_LENGTH = 4096;
 
 /** `{a,b}/c` is `a/c` and `b/c`; null if the braces are not balanced or there are too many alternatives. */
 function expand(pattern: string): readonly string[] | null {

@@ -6,6 +6,7 @@ import { listTree, readObjects, type RecordedFile } from '../git/recorded-files.
 import type { ChangedEvidence, StartRecord } from '../loop/event.ts';
 import { globMatcher } from '../loop/glob.ts';
 import type { Policy } from '../loop/policy.ts';
+import { TimeSlice } from '../process/time-slice.ts';
 
 export interface WatchedFile extends RecordedFile {
   /** Relative to the workspace. */
@@ -48,8 +49,19 @@ export async function watchedFiles(
   };
   const below = files.filter(({ path }) => path.startsWith(prefix));
   const nameOf = ({ path }: RecordedFile): string => utf8(path.slice(prefix.length));
-  const isProtected = globMatcher(evidence.protect);
-  for (const file of below) if (isProtected(nameOf(file))) add(file, { as: 'protected' });
+  const idle = new Set(evidence.protect);
+  const matchers = evidence.protect.map((glob) => ({ glob, matches: globMatcher([glob]) }));
+  const slice = new TimeSlice();
+  for (const file of below) {
+    for (const { glob, matches } of matchers) {
+      if (!matches(nameOf(file))) continue;
+      add(file, { as: 'protected' });
+      idle.delete(glob);
+    }
+    // Many globs and many files take long, and this process may own other loops.
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await slice.pause();
+  }
   const fileAt = (name: string): RecordedFile | undefined => byPath.get(pathOf(prefix, name));
   if (start.prompt !== undefined) addIfThere(fileAt(start.prompt), (file) => add(file, { as: 'prompt' }));
   if (checks.commands.length > 0) {
@@ -72,11 +84,12 @@ export async function watchedFiles(
     }
     for (const file of below) if (isTestFile(nameOf(file))) add(file, { as: 'test' });
   }
-  const idle = evidence.protect.filter((glob) => {
-    const matches = globMatcher([glob]);
-    return !below.some((file) => matches(nameOf(file)));
-  });
-  return { files: [...found.values()].filter(({ mode }) => mode !== ABSENT), hash, folder: prefix, idle };
+  return {
+    files: [...found.values()].filter(({ mode }) => mode !== ABSENT),
+    hash,
+    folder: prefix,
+    idle: [...idle],
+  };
 }
 
 /** Marks a file of the tree that was not on disk at the start. */
