@@ -16,6 +16,12 @@ it.each([
   ],
   ['tag\u{E0041}\uFE0F\u{E000}', 'tag\\u{e0041}\\u{fe0f}\\u{e000}'],
   ['half\uD800', 'half\\u{d800}'],
+  [
+    `Việt a\u0301 \u0E19\u0E49\u0E33 \uD55C \u1112\u1161\u11AB`,
+    `Việt a\u0301 \u0E19\u0E49\u0E33 \uD55C \u1112\u1161\u11AB`,
+  ],
+  [`a${'\u0301'.repeat(5)}b`, `a${'\u0301'.repeat(3)}\\u{0301}\\u{0301}b`],
+  [`\u1112${'\u1161'.repeat(4)}b`, `\u1112${'\u1161'.repeat(3)}\\u{1161}b`],
 ])('%j', (text, expected) => {
   expect(visible(text)).toBe(expected);
 });

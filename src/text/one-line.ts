@@ -20,7 +20,8 @@ export function homely(path: string, home: string = ''): string {
 
 /**
  * An untrusted text on one line, with nothing in it that a terminal hides, moves or reorders: control characters, line
- * breaks, bidirectional overrides, invisible characters and blanks that only look like a space are written as escapes.
+ * breaks, bidirectional overrides, invisible characters and blanks that only look like a space are written as escapes. So are
+ * marks above and below a letter from the fourth on: a terminal drops them, or draws them over other lines.
  */
 export function visible(text: string): string {
   return text.replaceAll(hiddenCharacters(), (character) =>
@@ -31,11 +32,12 @@ export function visible(text: string): string {
 let hidden: RegExp | null = null;
 
 /**
- * Everything of the categories Other and Separator, what Unicode calls ignorable, and the empty braille pattern. Made with the
- * first text: it takes a millisecond.
+ * Everything of the categories Other and Separator, what Unicode calls ignorable, the empty braille pattern, and piled up marks and
+ * parts of Hangul letters. Made with the first text: it takes a millisecond.
  */
 function hiddenCharacters(): RegExp {
-  hidden ??= /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+  hidden ??=
+    /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]|[\p{M}\u1160-\u11FF\uD7B0-\uD7FF](?<=[\p{M}\u1160-\u11FF\uD7B0-\uD7FF]{4})/gu;
   return hidden;
 }
 
