@@ -17,6 +17,7 @@ import type { Control, Happening, StartRecord } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
+import { unwrittenEnd } from '../loop/unwritten-end.ts';
 import { watchFolder } from '../process/watch.ts';
 import { Projections } from '../projections/projections.ts';
 import { legacyOf } from '../recovery/orphan.ts';
@@ -137,19 +138,19 @@ export class OwnedLoop {
   }
 
   /**
-   * Continues the loop for a person, perhaps with another policy. Supersedes every pause, stop and signal before it: in the
-   * inbox, and in the journal of an owner that died before it obeyed. With `now`, a wait for a usage limit ends too.
+   * Continues the loop for a person, perhaps with another policy. Supersedes every pause, stop, signal and unwritten fatal end
+   * before it: in the inbox, and in the journal of an owner that died before it obeyed. With `now`, a wait for a limit ends too.
    */
   resume(policy: Policy | null, now: boolean): void {
-    for (const { id, control } of this.#inbox.messages()) {
+    for (const { id, control } of this.#inbox.messages())
       if (SUPERSEDED.has(control.type)) this.#inbox.remove(id);
-    }
+    for (const end of unwrittenEnd(this.state)) this.#append(end);
     const { outcome, control } = this.state;
     const changed = movedPolicy(policy ?? this.state.policy, this.spec) ?? policy;
     if (outcome !== null) this.#append({ type: 'loop.reopened', policy: changed });
     else if (changed !== null) this.#append({ type: 'policy.changed', policy: changed });
-    const isHeld = outcome === null && (control.paused || control.stop !== null);
-    if (now || isHeld) this.receive({ type: 'resume', now });
+    if (now || (outcome === null && (control.paused || control.stop !== null)))
+      this.receive({ type: 'resume', now });
     this.#children.family.publish();
     if (this.spec.parent !== null) announceChild(this.spec.parent.folder, this.folder);
   }

@@ -145,3 +145,29 @@ describe('a loop whose owner died between the last event and the note of its end
     expect(stage.calls).toBe(1);
   });
 });
+
+describe('a loop whose owner could not write its fatal end', () => {
+  it('goes on with one resume, because the reason may be gone', async () => {
+    const stage = openStage();
+    stage.plans(1, waitFor());
+    stage.plans(2, CLAIM);
+    const loop = stage.starts('-p', 'work', '-m', '2');
+    await stage.waitForEvents('run.started');
+    await stage.waitForCall(1);
+    loop.signal('SIGKILL');
+    await loop.ended;
+    stage.release();
+    await stage.until('no agent', () => stage.running.length === 0);
+    const error = { kind: 'disk-full', message: 'no space left on the disk' };
+    forge(stage, {
+      type: 'run.ended',
+      run: '1.1',
+      ending: { how: 'exited', code: null, error },
+      as: 'fatal',
+      jitter: 0.5,
+    });
+    expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
+    expect(stage.calls).toBe(2);
+    expect(stage.journal.map(({ type }) => type)).toEqual(expect.arrayContaining(['loop.reopened']));
+  });
+});
