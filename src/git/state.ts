@@ -1,6 +1,7 @@
 /** Why a repository cannot be committed to, and how to fix it, as messages for people. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { shellQuote } from '../process/shell-quote.ts';
 import { execGit, gitLine, gitPath, utf8, type Repository } from './git.ts';
 
 /**
@@ -37,8 +38,10 @@ export async function problemWithFolder(repository: Repository): Promise<string 
   // Git says so since 2.38, where Ralph's calls name no repository.
   if (/cannot use bare repository/.test(inside.stderr)) return BARE;
   if (inside.code !== 0) {
+    // Git asks for the top of the repository, which the folder may be below.
+    const top = /dubious ownership in repository at '(.*)'$/m.exec(inside.stderr)?.[1] ?? folder;
     return /dubious ownership/i.test(inside.stderr)
-      ? `git refuses to work in ${folder} because another user owns it; trust it with: git config --global --add safe.directory ${folder}`
+      ? `git refuses to work in ${folder} because another user owns it; trust it with: git config --global --add safe.directory ${shellQuote(top)}`
       : `${folder} is not in a git repository; create one with: git init`;
   }
   return inside.stdout.toString('latin1').trim() === 'true' ? null : BARE;

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { findCommand } from '../process/command.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import type { Wrapper } from '../process/sandboxed.ts';
 import { exitStatus, hasStarted, shimPid } from '../process/shim-files.ts';
 import { startShim } from '../process/shim.ts';
@@ -89,7 +90,7 @@ export function resolveCommand({
     throw new NotStarted({ kind: 'command-not-found', message });
   }
   if (command.found === 'not-executable') {
-    const message = `agent command is not executable: ${command.path}; run: chmod +x ${command.path}`;
+    const message = `agent command is not executable: ${command.path}; run: chmod +x ${shellQuote(command.path)}`;
     throw new NotStarted({ kind: 'not-executable', message });
   }
   const tooLong = args

@@ -7,6 +7,7 @@ import type { Spec } from '../store/spec.ts';
 import { splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { findCommand } from '../process/command.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { UserError } from '../user-error.ts';
 import { NoAgentSelected } from './refusals.ts';
 import { documentedFlags, documentedPromptVia } from './documented-call.ts';
@@ -204,7 +205,9 @@ function checkProgram(
 ): void {
   const found = findCommand(program, env['PATH'] ?? '', workspace);
   if (found.found === 'not-executable') {
-    throw new UserError(`agent command is not executable: ${found.path}; try: chmod +x ${found.path}`);
+    throw new UserError(
+      `agent command is not executable: ${found.path}; try: chmod +x ${shellQuote(found.path)}`,
+    );
   }
   if (found.found === 'executable') return;
   const where = `looked in PATH${program.includes('/') ? ` and from ${workspace}` : ''}`;

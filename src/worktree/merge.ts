@@ -133,7 +133,7 @@ class Merge {
     if ((await tipOf(this.#here, branch)) === null)
       throw new UserError(`the branch ${branch} is gone: there is nothing to merge`);
     throw new UserError(
-      `the branch ${branch} no longer belongs to "${spec.name}"; its own branch is gone. To merge the new one, run: git merge ${branch}`,
+      `the branch ${branch} no longer belongs to "${spec.name}"; its own branch is gone. To merge the new one, run: git merge ${shellQuote(branch)}`,
     );
   }
 
@@ -155,7 +155,7 @@ class Merge {
     const checkedOut = await branchOf(tree);
     if (checkedOut !== branch) {
       throw new UserError(
-        `${path} is no longer on its branch ${branch}${checkedOut === null ? '' : `, but on ${checkedOut}`}; to move the branch to its commits, run: git -C ${shellQuote(path)} switch -C ${branch}`,
+        `${path} is no longer on its branch ${branch}${checkedOut === null ? '' : `, but on ${checkedOut}`}; to move the branch to its commits, run: git -C ${shellQuote(path)} switch -C ${shellQuote(branch)}`,
       );
     }
     if (changes.length === 0) return;
@@ -201,8 +201,8 @@ class Merge {
     return new UserError(
       [
         `${branch} cannot be merged into ${into}: ${what}. Both branches are unchanged`,
-        `continue   git -C ${shellQuote(path)} merge ${into}      (resolve, commit, then: ralph worktree merge ${name})`,
-        `by hand    git merge ${branch}`,
+        `continue   git -C ${shellQuote(path)} merge ${shellQuote(into)}      (resolve, commit, then: ralph worktree merge ${name})`,
+        `by hand    git merge ${shellQuote(branch)}`,
       ].join('\n  '),
       1,
     );
@@ -285,13 +285,13 @@ class Merge {
   #checksFailed(failures: readonly string[]): UserError {
     const { name } = this.#loop.spec;
     const { path, branch, from } = this.#worktree;
-    const merge = `git -C ${shellQuote(path)} merge ${from ?? 'HEAD'}`;
+    const merge = `git -C ${shellQuote(path)} merge ${shellQuote(from ?? 'HEAD')}`;
     return new UserError(
       [
         `the merged result fails the checks: nothing was merged`,
         ...failures,
         `continue   ${merge}      (fix it there, by hand or with ralph resume ${name}, then merge again)`,
-        `anyway     ralph worktree merge ${name} --no-checks, or: git merge ${branch}`,
+        `anyway     ralph worktree merge ${name} --no-checks, or: git merge ${shellQuote(branch)}`,
       ].join('\n  '),
       1,
     );

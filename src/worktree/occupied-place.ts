@@ -235,7 +235,7 @@ function hasWork({ path, branch, base, loop }: Subject, work: Work): UserError {
         : `bring back git -C ${shellQuote(path)} submodule update --init ${shellQuote(one)}`,
     ),
     loop === null
-      ? `merge      git merge ${branch}`
+      ? `merge      git merge ${shellQuote(branch)}`
       : `merge      ralph worktree merge ${loop}      (commits the rest, then tries the merge and the checks)`,
     `discard    ${discardCommand({ path, branch, loop })}`,
   ];
@@ -245,6 +245,6 @@ function hasWork({ path, branch, base, loop }: Subject, work: Work): UserError {
 function discardCommand({ path, branch, loop }: Omit<Subject, 'base'>): string {
   // --force twice, because a half-made worktree is locked.
   return loop === null
-    ? `git worktree remove --force --force ${shellQuote(path)} && git branch -D ${branch}`
+    ? `git worktree remove --force --force ${shellQuote(path)} && git branch -D ${shellQuote(branch)}`
     : `ralph worktree rm ${loop} --force`;
 }

@@ -43,7 +43,7 @@ export async function refuseWorktree({ commit }: Policy, workspace: string, env:
   if (problem !== null) throw new NoRepository(problem);
   if ((await resolveRevision(repository, 'HEAD^{commit}')) === null) {
     throw new UserError(
-      `--worktree needs a commit to start from, but there is none yet; create one with: git add --all && git commit -m begin`,
+      `--worktree needs a commit to start from, but there is none yet; create one with: git add --all && git commit --allow-empty -m begin`,
     );
   }
   const inside = relative(await topOf(repository), workspace);

@@ -137,7 +137,7 @@ export async function requireWorktree(spec: Spec, env: Environment): Promise<voi
   }
   throw new UserError(
     `the worktree of "${name}" is gone: ${path}; its commits are on the branch ${branch}. ` +
-      `Restore it with: git worktree prune && git worktree add ${quotedPath} ${branch}, then run: ralph resume ${name}`,
+      `Restore it with: git worktree prune && git worktree add ${quotedPath} ${shellQuote(branch)}, then run: ralph resume ${name}`,
   );
 }
 

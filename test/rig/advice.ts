@@ -6,8 +6,8 @@ import { commandOptions } from '../../src/cli/program.ts';
 const SOURCE = new URL('../../src/', import.meta.url).pathname;
 
 /**
- * Every command of Ralph in a text of the source: `cli/attach.ts: ralph logs … -f`. Values of templates are `…`; the second one of the
- * same form in a file ends with `#2`.
+ * Every command of Ralph in a text of the source: `cli/attach.ts: ralph logs … -f`, and those of git, `chmod` and `rm` that the
+ * person should run. Values of templates are `…`; the second one of the same form in a file ends with `#2`.
  */
 export function advisedCommands(): readonly string[] {
   const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' });
@@ -30,7 +30,9 @@ function numbered(commands: readonly string[]): readonly string[] {
 
 function commandsIn(source: string): readonly string[] {
   const code = source.replaceAll(/\/\*[^]*?\*\//g, '').replaceAll(/(?<=^|\s)\/\/ .*$/gm, '');
-  return [...code.matchAll(COMMAND)].map(([command]) => command.replaceAll(/(?:\$\{[^}]*\}|…)+/g, '…'));
+  return [...code.matchAll(COMMAND), ...code.matchAll(OTHER)].map(([command]) =>
+    command.replaceAll(/(?:\$\{[^}]*\}|…)+/g, '…'),
+  );
 }
 
 const names = [...commandOptions().keys()].toSorted((a, b) => b.length - a.length).join('|');
@@ -39,5 +41,10 @@ const VALUE = String.raw`\$\{[^}]*\}|…|[A-Z]{2,}(?:_[A-Z]+)*`;
 const ARGUMENT = String.raw` (?:--?[a-z][-a-z]*|"[^"]*"|'[^']*'|[-a-z]*=?(?:${VALUE})(?:${VALUE}|\.\.[a-z]+|=)*)`;
 const COMMAND = new RegExp(
   String.raw`\bralph (?:--help|(?:${names})(?![-\w])|\$\{(?:name|command|path)\})(?:${ARGUMENT})*`,
+  'g',
+);
+/** Commands of other programs, where a message says that the person should run them. */
+const OTHER = new RegExp(
+  String.raw`(?<=\b(?:with|run|try|or): |with: git config user.name "…" and |&& )(?:git (?:bisect reset|config user\.\w+|[a-z][-a-z]*|\$\{command\})|chmod \+x|rm)(?:${ARGUMENT})*`,
   'g',
 );

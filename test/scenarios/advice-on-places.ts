@@ -205,6 +205,7 @@ export const PLACES: readonly Advice[] = [
       'worktree/merge.ts: ralph worktree merge …',
       'worktree/merge.ts: ralph resume …',
       'worktree/merge.ts: ralph worktree merge … --no-checks',
+      'worktree/merge.ts: git merge … #2',
     ],
     async follow(stage) {
       stage.identifies();
@@ -222,6 +223,7 @@ export const PLACES: readonly Advice[] = [
       const failed = await follow(stage, conflict, 'ralph worktree merge it', { code: 1 });
       expect(advised(said(failed), 'ralph resume it')).toBe('ralph resume it');
       await follow(stage, said(failed), 'ralph worktree merge it --no-checks');
+      await follow(stage, said(failed), 'git merge');
       expect(stage.read('work')).toBe('1\n');
     },
   },
@@ -285,7 +287,11 @@ export const PLACES: readonly Advice[] = [
   },
   {
     situation: 'the worktree of a loop is gone',
-    from: ['worktree/worktree.ts: ralph resume …'],
+    from: [
+      'worktree/worktree.ts: ralph resume …',
+      'worktree/worktree.ts: git worktree #2',
+      'worktree/worktree.ts: git worktree #3',
+    ],
     async follow(stage) {
       await inWorktree(stage, 'true');
       rmSync(path(stage), { recursive: true });

@@ -118,7 +118,7 @@ describe('a worktree', () => {
     stage.git('config', 'user.useConfigOnly', 'true');
     await refused('cannot commit: git has no name and email to commit with');
     stage.git('checkout', '--quiet', '--orphan', 'empty');
-    await refused('there is none yet; create one with: git add --all && git commit -m begin');
+    await refused('there is none yet; create one with: git add --all && git commit --allow-empty -m begin');
     rmSync(stage.path('.git'), { recursive: true });
     await refused('--worktree needs a git repository');
     // Without --worktree the loop needs no repository.
