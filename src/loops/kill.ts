@@ -1,14 +1,11 @@
-import { foundAt } from '../files/files.ts';
-import { openedBy } from '../process/open-files.ts';
-import { watchUntil } from '../process/watch.ts';
-import { post } from '../store/inbox.ts';
+import { askNamelessOwner } from '../store/nameless-owner.ts';
 import { AlreadyOwned } from '../owner/refusals.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { wakeDaemon } from '../daemon/wake-daemon.ts';
 import { dismiss } from '../store/background.ts';
 import { deliver } from '../store/deliver.ts';
 import { killOwner } from '../store/kill-owner.ts';
-import { liveOwner, readLoopAt, type LoopReading } from '../store/read-loop.ts';
+import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
 import { closeWindow } from '../views/window.ts';
@@ -71,26 +68,8 @@ async function endOrphan(found: LoopReading): Promise<void> {
     await driveSilently(loop);
   } catch (error) {
     if (!(error instanceof AlreadyOwned)) throw error;
-    await askUnknownOwner(found);
+    await askNamelessOwner(found, STOP);
   }
 }
 
-/** Another process has taken the loop over meanwhile, or could not write into its lock who it is, as on a full disk. */
-async function askUnknownOwner({ spec, folder }: LoopReading): Promise<void> {
-  const isKnown = (): true | null =>
-    liveOwner(folder) !== null || (readLoopAt(folder)?.state.outcome ?? null) !== null ? true : null;
-  if (isKnown() !== null) return;
-  post(folder.inbox, STOP, Date.now());
-  if ((await watchUntil(folder.path, isKnown, AbortSignal.timeout(UNKNOWN_MS))) !== null) return;
-  const lock = foundAt(folder.lock);
-  const pids = lock === null ? [] : openedBy(lock);
-  const who = pids.length === 0 ? '' : `; ${folder.lock} is open in process ${pids.join(' and ')}`;
-  throw new UserError(
-    `loop ${spec.name} has an owner that does not respond, and its lock does not say which process that is${who}; end that process, then kill the loop again`,
-    3,
-  );
-}
-
 const STOP = { type: 'stop', now: true, by: 'person' } as const;
-/** More than an owner takes to end an agent that does not have to be killed. */
-const UNKNOWN_MS = 10_000;

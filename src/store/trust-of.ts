@@ -72,7 +72,7 @@ export class NeedsTrust extends UserError {
   }
 }
 
-export function namesOf(contents: readonly SettingsContent[]): string {
+function namesOf(contents: readonly SettingsContent[]): string {
   return contents.map(({ file }) => file).join(' and ');
 }
 
