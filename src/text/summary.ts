@@ -3,7 +3,7 @@ import type { EndRecord } from '../store/end-record.ts';
 import type { WorktreeSummary } from '../views/worktrees.ts';
 import { isLoopId } from '../loop/child-report.ts';
 import { counted, duration } from '../loop/counted.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { mergeByHand } from '../store/merge-by-hand.ts';
 import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { evidenceRows } from './evidence.ts';
@@ -136,7 +136,7 @@ function worktreeRows(
   if (worktree === null) return [];
   const { path, branch } = worktree;
   const isDone = status === 'done';
-  const byHand = isDone && commitError === null ? `, or: git merge ${shellQuote(branch)}` : '';
+  const byHand = isDone && commitError === null ? `, or: ${mergeByHand(branch)}` : '';
   return [
     ['worktree', `${path} (branch ${branch})`],
     ...(isDone || work?.changes === 0 ? [] : [['', 'uncommitted changes stay there'] as const]),

@@ -38,6 +38,7 @@ import { startRef } from '../scm/start.ts';
 import { remedyInView } from '../scm/task-steps.ts';
 import { recordLimits } from '../scm/user-git.ts';
 import { masked } from '../loop/secrets.ts';
+import { mergeByHand } from '../store/merge-by-hand.ts';
 import { setUp } from './set-up.ts';
 import { gitIn, withGitErrorsForUser } from '../scm/git.ts';
 import { withWorktreeLock } from './worktree-lock.ts';
@@ -133,7 +134,7 @@ class Merge {
     if ((await tipOf(this.#here, branch)) === null)
       throw new UserError(`the branch ${branch} is gone: there is nothing to merge`);
     throw new UserError(
-      `the branch ${branch} no longer belongs to "${spec.name}"; its own branch is gone. To merge the new one, run: git merge ${shellQuote(branch)}`,
+      `the branch ${branch} no longer belongs to "${spec.name}"; its own branch is gone. To merge the new one, run: ${mergeByHand(branch)}`,
     );
   }
 
@@ -202,7 +203,7 @@ class Merge {
       [
         `${branch} cannot be merged into ${into}: ${what}. Both branches are unchanged`,
         `continue   git -C ${shellQuote(path)} merge ${shellQuote(into)}      (resolve, commit, then: ralph worktree merge ${name})`,
-        `by hand    git merge ${shellQuote(branch)}`,
+        `by hand    ${mergeByHand(branch)}`,
       ].join('\n  '),
       1,
     );
@@ -291,7 +292,7 @@ class Merge {
         `the merged result fails the checks: nothing was merged`,
         ...failures,
         `continue   ${merge}      (fix it there, by hand or with ralph resume ${name}, then merge again)`,
-        `anyway     ralph worktree merge ${name} --no-checks, or: git merge ${shellQuote(branch)}`,
+        `anyway     ralph worktree merge ${name} --no-checks, or: ${mergeByHand(branch)}`,
       ].join('\n  '),
       1,
     );

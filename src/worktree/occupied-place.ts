@@ -36,6 +36,7 @@ import {
   readLoops,
   type LoopReading,
 } from '../store/read-loop.ts';
+import { mergeByHand } from '../store/merge-by-hand.ts';
 import { readSetUpTree } from './set-up.ts';
 import { brokenTree, describeWork, discard } from './worktree.ts';
 
@@ -235,7 +236,7 @@ function hasWork({ path, branch, base, loop }: Subject, work: Work): UserError {
         : `bring back git -C ${shellQuote(path)} submodule update --init ${shellQuote(one)}`,
     ),
     loop === null
-      ? `merge      git merge ${shellQuote(branch)}`
+      ? `merge      ${mergeByHand(branch)}`
       : `merge      ralph worktree merge ${loop}      (commits the rest, then tries the merge and the checks)`,
     `discard    ${discardCommand({ path, branch, loop })}`,
   ];

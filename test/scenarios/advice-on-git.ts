@@ -112,7 +112,8 @@ export const GIT: readonly Advice[] = [
   },
   {
     situation: 'a loop is done in its worktree, and is merged by hand',
-    from: ['cli/summary.ts: git merge …', 'worktree/merge.ts: git merge …'],
+    // From store/merge-by-hand.ts.
+    from: [],
     async follow(stage) {
       stage.identifies();
       stage.plans('default', `echo 1 >work; ${DONE}`);

@@ -205,7 +205,6 @@ export const PLACES: readonly Advice[] = [
       'worktree/merge.ts: ralph worktree merge …',
       'worktree/merge.ts: ralph resume …',
       'worktree/merge.ts: ralph worktree merge … --no-checks',
-      'worktree/merge.ts: git merge … #2',
     ],
     async follow(stage) {
       stage.identifies();
