@@ -24,7 +24,11 @@ const FOLDERS = {
     'the only code that opens files which others can write: no links, no FIFOs, whole or not at all',
     '',
   ],
-  process: ['process.ts', 'the only code that starts, finds and ends processes of this machine', 'files'],
+  process: [
+    'process.ts',
+    'the only code that starts, finds and ends processes of this machine',
+    'loop files',
+  ],
   bus: [
     'bus.ts',
     'the message bus: a file that loops, agents and people append messages to',
@@ -33,7 +37,7 @@ const FOLDERS = {
   tmux: [
     'server.ts',
     'the tmux server of our own: its windows, and what runs in them',
-    'files process user-error.ts',
+    'loop files process user-error.ts',
   ],
   journal: [
     'journal.ts',
@@ -110,7 +114,7 @@ const FOLDERS = {
   service: [
     'service.ts',
     'the daemon as a service of systemd or launchd',
-    'files process store daemon user-error.ts',
+    'loop files process store daemon user-error.ts',
   ],
   views: [
     null,

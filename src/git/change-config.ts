@@ -21,7 +21,7 @@ import { join } from 'node:path';
 import { openRegular, textOf } from '../files/files.ts';
 import { createFile } from '../files/replace-file.ts';
 import { processes } from '../process/process.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import { commonFolder, execGit, GitError, gitFailure, type Repository } from './git.ts';
 import { outside } from './links.ts';
 

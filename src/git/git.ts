@@ -16,7 +16,7 @@ import { basename, dirname, join } from 'node:path';
 import { exec, type Execution } from '../process/exec.ts';
 import { findCommand } from '../process/command.ts';
 import { wrappedShort, type Wrapper } from '../process/sandboxed.ts';
-import { inQuotes } from '../process/shell-quote.ts';
+import { inQuotes } from '../loop/shell-quote.ts';
 import { GitError, GitMissing } from './git-error.ts';
 
 export { GitError };

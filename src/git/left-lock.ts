@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { below } from '../files/below.ts';
 import { foundAt, PRIVATE_FILE } from '../files/files.ts';
 import { KNOWS_OPEN_FILES, openedBy, worksIn } from '../process/open-files.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import { commonFolder, execGit, GitError, gitPath, utf8, type Repository } from './git.ts';
 import { listTrees } from './worktree.ts';
 

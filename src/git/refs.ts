@@ -2,7 +2,7 @@
  * The refs that Ralph needs: HEAD, which belongs to the user, and its own records in `refs/ralph/`. Git reads and writes
  * them, and finds HEAD anew each time.
  */
-import { inQuotes } from '../process/shell-quote.ts';
+import { inQuotes } from '../loop/shell-quote.ts';
 import { gitLine, gitOutput, outputIn, resolveRevision, type OneGit, type Repository } from './git.ts';
 
 /** The commit that is checked out; null before the first commit. */

@@ -1,7 +1,7 @@
 /** Why a repository cannot be committed to, and how to fix it, as messages for people. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import { execGit, gitLine, gitPath, utf8, type Repository } from './git.ts';
 
 /**

@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { findCommand } from '../process/command.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import type { Wrapper } from '../process/sandboxed.ts';
 import { exitStatus, hasStarted, shimPid } from '../process/shim-files.ts';
 import { startShim } from '../process/shim.ts';

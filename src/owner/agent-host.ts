@@ -20,7 +20,7 @@ import { sessionHost, type SessionTurns } from '../hosts/session.ts';
 import { tmuxHost } from '../hosts/tmux.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/process.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import { linkAlias, aliasOrPath, promptAlias } from '../store/aliases.ts';
 import { onDesk, putOnDesk } from '../store/desk.ts';
 import { runMarker, type StartedLoop } from '../store/run-environment.ts';

@@ -7,7 +7,7 @@ import type { Spec } from '../store/spec.ts';
 import { splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { findCommand } from '../process/command.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import { UserError } from '../user-error.ts';
 import { NoAgentSelected } from './refusals.ts';
 import { documentedFlags, documentedPromptVia } from './documented-call.ts';

@@ -13,7 +13,7 @@ import { randomUUID } from 'node:crypto';
 import { findCommand } from './command.ts';
 import { MarkedOutput } from './marked-output.ts';
 import { isPassedOn, ShellEnvironment } from './shell-environment.ts';
-import { inQuotes } from './shell-quote.ts';
+import { inQuotes } from '../loop/shell-quote.ts';
 
 /**
  * Runs a program to its end. Null if no shell can run it, or if the shell died; then the caller starts it in another way.

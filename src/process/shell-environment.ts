@@ -1,5 +1,5 @@
 /** The environment of programs that a POSIX shell starts. */
-import { inQuotes } from './shell-quote.ts';
+import { inQuotes } from '../loop/shell-quote.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

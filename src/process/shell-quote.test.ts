@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { shellQuote } from './shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 
 it.each(['plain', '/a/b-c_d.e', 'user@host:path', '--flag=value', 'a,b+c%d'])(
   'leaves %j as it is',

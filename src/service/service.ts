@@ -13,7 +13,7 @@ import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { findCommand } from '../process/command.ts';
 import { exec, type Execution } from '../process/exec.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
 import type { Job } from './job.ts';

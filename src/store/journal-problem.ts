@@ -2,7 +2,7 @@
 import { lstatSync } from 'node:fs';
 import { JournalError } from '../journal/journal.ts';
 import { intactCopy } from '../journal/own-copy.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import { reasonOf } from '../user-error.ts';
 import type { LoopFolder } from './store.ts';
 

@@ -15,7 +15,7 @@ import { decide } from '../loop/decide.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import { shortList } from '../loop/counted.ts';
 import { readAsked } from './unstarted.ts';
 

@@ -5,7 +5,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTaken, textOf } from '../files/files.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import { desksIn } from './desk-names.ts';
 import { registered, registeredAs } from './registry.ts';
 import type { LoopKey } from './store.ts';

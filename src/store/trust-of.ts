@@ -7,7 +7,7 @@
  */
 import { contentsOf, type SettingsContent } from '../config/consent.ts';
 import type { SettingsFiles } from '../config/read.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import { parentRun } from './enclosing-runs.ts';
 import { folderAt } from './read-loop.ts';
 import { TRUST } from './run-environment.ts';

@@ -3,7 +3,7 @@ import type { EndRecord } from '../store/end-record.ts';
 import type { WorktreeSummary } from '../views/worktrees.ts';
 import { isLoopId } from '../loop/child-report.ts';
 import { counted, duration } from '../loop/counted.ts';
-import { mergeByHand } from '../store/merge-by-hand.ts';
+import { mergeByHand } from '../loop/shell-quote.ts';
 import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { evidenceRows } from './evidence.ts';

@@ -1,5 +1,5 @@
 /** One pane of Ralph's tmux server: starts a program in it, records what it prints, looks at it and pastes into it. */
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import { together, type TmuxServer } from './server.ts';
 
 /** Starts a program in a pane, in the place of the one that is in it, and returns its pid. */

@@ -27,7 +27,7 @@ import { orphanOf } from '../recovery/orphan.ts';
 import { killAll } from '../process/stop.ts';
 import type { Marker } from '../process/process-table.ts';
 import { UserError } from '../user-error.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import {
   findFolder,
   liveOwner,
@@ -36,7 +36,7 @@ import {
   readLoops,
   type LoopReading,
 } from '../store/read-loop.ts';
-import { mergeByHand } from '../store/merge-by-hand.ts';
+import { mergeByHand } from '../loop/shell-quote.ts';
 import { readSetUpTree } from './set-up.ts';
 import { brokenTree, describeWork, discard } from './worktree.ts';
 

@@ -17,7 +17,7 @@ import type { Work } from '../git/work.ts';
 import type { Policy } from '../loop/policy.ts';
 import { gitIn } from '../scm/git.ts';
 import { UserError } from '../user-error.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
 import { counted } from '../loop/counted.ts';
 
 type Environment = Readonly<Record<string, string>>;

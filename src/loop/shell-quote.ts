@@ -10,3 +10,8 @@ const SAFE = /^[\w@%+:,./-][\w@%+=:,./-]*$/;
 export function inQuotes(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
+
+/** The command with which a person merges a branch; a shell would interpret what git allows in its name. */
+export function mergeByHand(branch: string): string {
+  return `git merge ${shellQuote(branch)}`;
+}
