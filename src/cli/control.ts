@@ -89,7 +89,7 @@ export function tellSent(
   done: string,
   unneeded: Partial<Record<Unneeded['is'], string>> = {},
 ): number {
-  if (sent.is === 'taken') print(`${done}\n`);
+  if (sent.is === 'taken' || sent.is === 'resumed') print(`${done}\n`);
   if (sent.is === 'queued') print(`queued for ${name}: ${WHEN_TAKEN[sent.until](name)}\n`);
   if (sent.is === 'unanswered')
     print(`queued for ${name}: its owner (process ${sent.owner}) does not respond; is it suspended?\n`);

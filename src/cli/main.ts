@@ -29,7 +29,7 @@ async function main(args: readonly string[]): Promise<number> {
     );
     return 2;
   }
-  const requests = (process.env['RALPH_SANDBOX'] ?? '') === '' ? null : await inSandbox();
+  const requests = await inSandbox();
   if (requests !== null && !worksInSandbox(args)) {
     const [{ runInSandbox }, { explainError }] = await Promise.all([
       import('./in-sandbox.ts'),
@@ -56,6 +56,7 @@ function worksInSandbox(args: readonly string[]): boolean {
 
 /** The folder for requests if this is a sandbox. */
 async function inSandbox(): Promise<string | null> {
+  if ((process.env['RALPH_SANDBOX'] ?? '') === '') return null;
   const { sandboxRequests } = await import('./hall.ts');
   return sandboxRequests();
 }

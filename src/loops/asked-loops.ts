@@ -18,6 +18,7 @@ export function askedLoops(folder: string): Loops {
   return {
     find: asks('find'),
     get: asks('get'),
+    resume: asks('resume'),
     send: asks('send'),
     stopTree: asks('stopTree'),
     kill: asks('kill'),

@@ -1,4 +1,5 @@
 /** The loops of this machine (`loops.ts`). */
+import { handOver } from '../daemon/hand-over.ts';
 import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
 import { mergeWorktree } from '../worktree/merge.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
@@ -7,6 +8,7 @@ import { diffLoop } from './diff.ts';
 import { findRef, loopAt, ownedLoopAt, refuseUnreadable } from './find.ts';
 import { killLoop } from './kill.ts';
 import type { LocalLoops, LoopRef } from './loops.ts';
+import { resumeLoop } from './resume.ts';
 import { removeLoop } from './remove.ts';
 import { removeWorktree } from './remove-worktree.ts';
 import { rewindLoop } from './rewind.ts';
@@ -75,6 +77,17 @@ export function localLoops({
     async removeWorktree(ref, force) {
       await require('remove', ref);
       return removeWorktree(loopAt(ref), force, startersEnvironment(process.env));
+    },
+    async resume(ref, request) {
+      await require('resume', ref);
+      const resumed = await resumeLoop(ref, { ...request, detach: true });
+      if (resumed.is === 'sent') return resumed.sent;
+      await handOver(resumed.loop);
+      return { is: 'resumed' };
+    },
+    async own(ref, request, refuseRunning) {
+      await require('resume', ref);
+      return resumeLoop(ref, request, refuseRunning);
     },
     async showDiff(ref, what, options, show) {
       await require('look', ref);

@@ -16,6 +16,7 @@ import type { ChildNow } from '../views/children-now.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
 import type { RemovedWorktree } from './remove-worktree.ts';
 import type { Removed } from './remove.ts';
+import type { Resumed, ResumeRequest } from './resume.ts';
 import type { Rewound } from './rewind.ts';
 
 export interface Loops {
@@ -24,6 +25,8 @@ export interface Loops {
   get(loop: LoopRef): Promise<LoopView>;
   /** Starts a child loop of the one whose sandbox asks. */
   start(start: ChildStart): Promise<LoopRef>;
+  /** Continues a loop in the background, or the one that runs. */
+  resume(loop: LoopRef, request: ResumeRequest): Promise<Sent>;
   send(loop: LoopRef, control: ControlRequest, call?: Call): Promise<Sent>;
   /** Stops a loop and all loops below it. A loop is stopped before its children, so that it gets no others. */
   stopTree(loop: LoopRef, now: boolean, call?: Call): Promise<readonly StoppedOne[]>;
@@ -43,6 +46,8 @@ export interface Loops {
 
 /** On this machine. */
 export interface LocalLoops extends Loops {
+  /** Continues a loop: afterwards it belongs to this process, or its owner has the request. */
+  own(loop: LoopRef, request: ResumeRequest, refuseRunning?: (owner: number) => void): Promise<Resumed>;
   /** Shows with `git diff` what a loop has changed, on our stdout or through `show`; returns git's exit code. */
   showDiff(
     loop: LoopRef,
@@ -93,6 +98,8 @@ export type Sent =
   | { readonly is: 'queued'; readonly until: 'resumed' | 'next turn' | 'end of turn' }
   /** The owner runs, and does not respond; it is queued. */
   | { readonly is: 'unanswered'; readonly owner: number | null }
+  /** The loop continues in the background. */
+  | { readonly is: 'resumed' }
   /** The loop had no owner, and has ended: this process was its owner for that time. */
   | { readonly is: 'ended' }
   /** There was nothing to do. */

@@ -2,7 +2,7 @@
  * A verb of the hall as JSON, and its answer. A request comes from where an agent can write, so every argument is checked.
  */
 import { controlIn } from '../loop/control-shape.ts';
-import { fits, flag, isRecord, object, rule, string, type Rule } from '../loop/shape.ts';
+import { fits, flag, isRecord, object, rule, string, table, type Rule } from '../loop/shape.ts';
 import { CHILD_START } from './child-start.ts';
 import type { SandboxAnswer } from '../sandbox/requests.ts';
 import { loopId, loopNameRule } from '../store/spec-shape.ts';
@@ -16,12 +16,14 @@ export interface LoopsRequest {
 }
 
 const loop: Rule = object({ id: loopId, name: loopNameRule, workspace: string });
+const isObject = rule('settings', isRecord);
 const control = rule('a control', (value) => controlIn(value) !== null);
 
 /** What the arguments of each verb must look like. */
 const ARGUMENTS: Readonly<Record<keyof Loops, readonly Rule[]>> = {
   find: [string, string],
   get: [loop],
+  resume: [loop, object({ limits: isObject, now: flag, env: table(string), detach: flag })],
   send: [loop, control],
   stopTree: [loop, flag],
   kill: [loop],

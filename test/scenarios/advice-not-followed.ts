@@ -104,8 +104,8 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   // The sessions of Claude Code, Codex and opencode have tests of their own.
   'advice in a session, for a terminal beside it': [
-    'cli/resume.ts: ralph set … … #2',
-    'cli/resume.ts: ralph stop …',
+    'loops/resume.ts: ralph set … … #2',
+    'loops/resume.ts: ralph stop …',
     'hook/opencode-hooks.ts: ralph run --agent',
     'hook/step-driver.ts: ralph hook install …',
     'mcp/allowed.ts: ralph trust',

@@ -127,7 +127,7 @@ export const LOOPS: readonly Advice[] = [
     situation: 'the loop is already done',
     from: [
       'loops/find.ts: ralph run --name … …',
-      'cli/resume.ts: ralph run --name … …',
+      'loops/resume.ts: ralph run --name … …',
       'loops/send.ts: ralph run',
       'cli/attach.ts: ralph logs …',
       'cli/attach.ts: ralph story …',
@@ -195,7 +195,7 @@ export const LOOPS: readonly Advice[] = [
       'recovery/idle-loop.ts: ralph pause …',
       'recovery/idle-loop.ts: ralph stop … --now #2',
       'loops/remove.ts: ralph stop … --now',
-      'cli/resume.ts: ralph set … …',
+      'loops/resume.ts: ralph set … …',
       'cli/attach.ts: ralph attach',
       'cli/attach.ts: ralph logs … -f',
     ],
