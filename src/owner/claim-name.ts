@@ -4,9 +4,11 @@
  * 1. The state of the new loop exists and is locked before its name is reserved (`store/registry.ts`), and says what was asked
  *    for: an owner that dies after that leaves a loop that can be started.
  * 2. An earlier loop of the name is archived only under its own lock, so that two processes cannot both replace it.
- * 3. What another loop has left on the desk belongs to no new loop: it is moved to `.ralph/archive`.
+ * 3. The entry of a name also has the request that started the loop, so that of two processes that carry out one request, one starts
+ *    its loop. A request is the same as long as its loop has the name.
+ * 4. What another loop has left on the desk belongs to no new loop: it is moved to `.ralph/archive`.
  */
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isTaken, PRIVATE_FOLDER } from '../files/files.ts';
@@ -22,7 +24,7 @@ import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { nameFrom, problemWithName } from '../store/names.ts';
 import { liveOwner, readLoopAt, type LoopReading } from '../store/read-loop.ts';
-import { registeredAs, reserve, unreserve } from '../store/registry.ts';
+import { registeredAs, registeredIn, reserve, unreserve } from '../store/registry.ts';
 import type { PromptSource } from '../store/spec.ts';
 import { hasLoopFiles } from '../store/strangers.ts';
 import { archiveFolder, Desk, LoopFolder, type LoopKey, type TaskIds } from '../store/store.ts';
@@ -31,9 +33,11 @@ import { UserError } from '../user-error.ts';
 import { refuseOccupiedPlace } from '../worktree/occupied-place.ts';
 import { freePlace, placeFor, refuseToStrand, type AskedPlace } from '../worktree/place.ts';
 import { takeOverMarkers } from './markers.ts';
-import { AlreadyOwned, asUserError, NameTaken } from './refusals.ts';
+import { AlreadyOwned, AlreadyStarted, asUserError, NameTaken } from './refusals.ts';
 
 export interface NameRequest {
+  /** Made by the caller; absent for a request that is never sent twice. */
+  readonly id?: string | undefined;
   readonly workspace: string;
   readonly name: string | null;
   readonly prompt: PromptSource;
@@ -58,6 +62,20 @@ export interface ClaimedName {
   readonly earlierProgress: string | null;
 }
 
+/** Throws if the request was sent before, and one of these loops is its loop; by default one of all loops of the workspace. */
+export function refuseSecond(
+  { id, workspace }: Pick<NameRequest, 'id' | 'workspace'>,
+  loops?: readonly (LoopKey | null)[],
+): void {
+  if (id === undefined) return;
+  const started = (loops ?? registeredIn(workspace)).find((one) => one?.request === digest(id)) ?? null;
+  if (started !== null) throw new AlreadyStarted(started);
+}
+
+function digest(id: string): string {
+  return hash('sha256', id).slice(0, 32);
+}
+
 /** Takes the name of a new loop and locks it; `notes` gets what happened to an earlier loop of that name. */
 export function claimName(request: NameRequest, notes: string[]): Promise<ClaimedName> {
   return request.name === null ? inventName(request, notes) : takeName(request, request.name, notes);
@@ -69,16 +87,17 @@ async function inventName(request: NameRequest, notes: string[]): Promise<Claime
   const stem = nameFrom(words);
   for (let number = 1; ; number++) {
     const name = `${stem}-${number}`;
-    if (isTaken(new Desk(workspace, name).path) || registeredAs(workspace, name) !== null) continue;
+    const isFree = !isTaken(new Desk(workspace, name).path) && registeredAs(workspace, name) === null;
     // oxlint-disable-next-line no-await-in-loop -- the name is free: the first try succeeds
-    const claimed = await tryName(newKey(name, request), request, notes);
+    const claimed = isFree ? await tryName(newKey(name, request), request, notes) : null;
     if (claimed !== null) return { ...claimed, earlierProgress: null };
+    refuseSecond(request, [registeredAs(workspace, name)]);
   }
 }
 
-function newKey(name: string, { workspace, task }: NameRequest): LoopKey {
+function newKey(name: string, { id: request, workspace, task }: NameRequest): LoopKey {
   const id = `${name}-${randomUUID().slice(0, 8)}`;
-  return { id, name, workspace, ...(task === undefined ? {} : { task }) };
+  return { id, name, workspace, task, request: request === undefined ? request : digest(request) };
 }
 
 /** Reserves a name and its desk; null if another loop has it by now. */
@@ -89,7 +108,7 @@ async function tryName(
 ): Promise<Omit<ClaimedName, 'earlierProgress'> | null> {
   const folder = new LoopFolder(key);
   const lock = await lockNewState(folder);
-  if (!isReserved(folder, note)) {
+  if (!isReserved(key, folder, note)) {
     forget(key.id);
     lock();
     rmSync(folder.path, { recursive: true, force: true });
@@ -116,10 +135,10 @@ async function tryName(
   }
 }
 
-function isReserved(folder: LoopFolder, note: NameRequest['note']): boolean {
+function isReserved(key: LoopKey, folder: LoopFolder, note: NameRequest['note']): boolean {
   try {
     note(folder);
-    return reserve(folder);
+    return reserve(key);
   } catch (error) {
     throw unwritable(error, folder.path);
   }
@@ -153,6 +172,7 @@ async function takeName(request: NameRequest, name: string, notes: string[]): Pr
   for (;;) {
     const earlier = registeredAs(request.workspace, name);
     if (earlier !== null) {
+      refuseSecond(request, [earlier]);
       // oxlint-disable-next-line no-await-in-loop -- repeats only after an earlier loop was archived
       earlierProgress = (await replaceEarlier(request, new LoopFolder(earlier), notes)) ?? earlierProgress;
       continue;

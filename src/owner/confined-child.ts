@@ -24,11 +24,13 @@ export function askingRun({ spec, folder, state }: SandboxedParent): ParentRun {
 
 /** The request as far as the parent allows it. */
 export function confined(asked: StartRequest, { spec }: SandboxedParent): StartRequest {
-  const { name, prompt, tags, command = [], settings } = asked;
+  const { id, name, prompt, tags, command = [], settings } = asked;
   const { preset, maxIterations, maxTime, maxCost, maxTokens, checks, until } = settings;
   const terms = { preset, maxIterations, maxTime, maxCost, maxTokens, checks, until };
   refuseOtherAgent(settings.agent?.name, command, spec);
   return {
+    // An agent cannot send the request of a person before that person does.
+    id: id === undefined ? id : `${spec.id} ${id}`,
     workspace: treeOf(spec),
     name,
     prompt: textOf(prompt),

@@ -39,7 +39,7 @@ import { forgetAsked, noteAsked } from '../store/unstarted.ts';
 import { makeWorktree, placeFor, refuseWorktree, type AskedPlace } from '../worktree/place.ts';
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
-import { claimName, type ClaimedName } from './claim-name.ts';
+import { claimName, refuseSecond, type ClaimedName } from './claim-name.ts';
 import { forgetDeadCreations } from './dead-creations.ts';
 import type { AgentProgram } from './agent-host.ts';
 import { refusePlan, rememberPlan } from './loop-plan.ts';
@@ -59,6 +59,8 @@ import { keepEnvironment } from './loop-environment.ts';
 import { keepTask, readOnce } from './task-file.ts';
 
 export interface LoopRequest extends AgentProgram {
+  /** Made by the caller: a request that is sent twice starts one loop. */
+  readonly id?: string | undefined;
   readonly workspace: string;
   /** Null for a name that is made from the prompt. */
   readonly name: string | null;
@@ -93,9 +95,10 @@ export interface LoopRequest extends AgentProgram {
   readonly say?: (line: string) => void;
 }
 
-/** Creates a loop and becomes its owner. */
+/** Creates a loop and becomes its owner. Throws `AlreadyStarted` for a request that was sent before. */
 export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
   const workspace = realpathSync(asked.workspace);
+  refuseSecond({ ...asked, workspace });
   // In a worktree, variables such as GIT_DIR would lead git back to the user's own tree.
   const env = asked.worktree === true ? withoutGitLocation(asked.env) : asked.env;
   const prompt = readOnce(asked.prompt, asked.policy);

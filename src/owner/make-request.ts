@@ -24,7 +24,7 @@ import { promptFromTaskFile } from './task-file.ts';
 /** What a front asks for, as data. */
 export interface StartRequest extends Pick<
   LoopRequest,
-  'workspace' | 'promptFrom' | 'tags' | 'window' | 'worktreeAt'
+  'id' | 'workspace' | 'promptFrom' | 'tags' | 'window' | 'worktreeAt'
 > {
   /** Absent for a name that is made from the prompt. */
   readonly name?: string | undefined;
@@ -98,6 +98,7 @@ export async function makeRequest(
   const parent = asked.child === false ? null : inside;
   if (inside !== null && parent === null) refuseUnrelated(inside);
   const request: LoopRequest = {
+    id: asked.id,
     workspace,
     name: asked.name ?? null,
     policy,

@@ -1,6 +1,7 @@
 import { GitError } from '../git/git-error.ts';
 import { JournalError } from '../journal/journal.ts';
 import { cannotWrite } from '../store/ralph-folder.ts';
+import type { LoopKey } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
 
 /** An error of git, of the journal or of the file system as a message for the user; any other error as it is. */
@@ -16,6 +17,16 @@ export class NameTaken extends UserError {}
 
 /** Neither the command, nor an option or a setting names an agent. */
 export class NoAgentSelected extends UserError {}
+
+/** The request was sent before, and this is its loop. */
+export class AlreadyStarted extends UserError {
+  readonly loop: LoopKey;
+
+  constructor(loop: LoopKey) {
+    super(`this request has already started the loop "${loop.name}"`);
+    this.loop = loop;
+  }
+}
 
 /** Another process owns the loop. */
 export class AlreadyOwned extends NameTaken {

@@ -13,7 +13,7 @@ import { namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { createFile } from '../files/replace-file.ts';
-import { fields, fits, optional, type Rule } from '../loop/shape.ts';
+import { fields, fits, optional, shortText, type Rule } from '../loop/shape.ts';
 import { problemWithName } from './names.ts';
 import { absolutePath, loopId, loopNameRule, taskIds } from './spec-shape.ts';
 import { stateFolder } from './state-folder.ts';
@@ -23,8 +23,9 @@ import type { LoopKey } from './store.ts';
 export function reserve(loop: LoopKey, state: string = stateFolder()): boolean {
   const path = entryOf(loop.workspace, loop.name, state);
   makeFolders(dirname(path), PRIVATE_FOLDER);
-  const { id, name, workspace, task } = loop;
-  return createFile(path, `${JSON.stringify({ id, name, workspace, task })}\n`, { mode: PRIVATE_FILE });
+  const { id, name, workspace, task, request } = loop;
+  const entry = JSON.stringify({ id, name, workspace, task, request });
+  return createFile(path, `${entry}\n`, { mode: PRIVATE_FILE });
 }
 
 /** Frees the name of a loop, unless another loop has it by now. */
@@ -78,8 +79,8 @@ function readEntry(path: string): LoopKey | null {
   const value = readJsonFile(path, MAX_ENTRY_BYTES);
   if (!isKey(value) || entryOf(value.workspace, value.name, join(path, '..', '..', '..')) !== path)
     return null;
-  const { id, name, workspace, task } = value;
-  return { id, name, workspace, ...(task === undefined ? {} : { task }) };
+  const { id, name, workspace, task, request } = value;
+  return { id, name, workspace, task, request };
 }
 
 const MAX_ENTRY_BYTES = 64 * 1024;
@@ -93,4 +94,5 @@ const KEY = fields({
   name: loopNameRule,
   workspace: absolutePath,
   task: optional(taskIds),
+  request: optional(shortText(100)),
 } satisfies Record<keyof LoopKey, Rule>);

@@ -102,7 +102,9 @@ export interface LoopKey {
   readonly name: string;
   readonly workspace: string;
   /** Where the workspace itself is the task folder of document 000. */
-  readonly task?: TaskIds;
+  readonly task?: TaskIds | undefined;
+  /** The digest of the request that started it, while the name is registered; absent without one. */
+  readonly request?: string | undefined;
 }
 
 /** The ids of document 000. */
