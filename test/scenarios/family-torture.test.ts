@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { RiggedDaemon } from '../rig/cli/daemon.ts';
 import { kill } from '../rig/cli/leftovers.ts';
+import { until } from '../rig/cli/until.ts';
 import { seededRandom } from '../rig/seeded-random.ts';
 import { agentOf, endOf, once, starts } from './family-stage.ts';
 import type { Ralph } from './ralph.ts';
@@ -103,8 +104,11 @@ class KilledFamily {
     let kills = 0;
     for (let lives = 0; this.#living.length > 0; lives++) {
       if (lives === 1000) throw new Error(`${this.#living.join()} did not end`);
+      // One owner in five is killed at its beginning, the others after they have made progress.
       // oxlint-disable-next-line no-await-in-loop -- one death after the other
-      await sleep(this.#random() * 250);
+      if (this.#random() > 0.2) await this.#progress();
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      await sleep(this.#random() * 150);
       // oxlint-disable-next-line no-await-in-loop -- as above
       if (this.#living.length > 0 && (await this.#kills())) kills++;
       // oxlint-disable-next-line no-await-in-loop -- as above
@@ -112,6 +116,16 @@ class KilledFamily {
     }
     await this.#owner.ended;
     return kills;
+  }
+
+  async #progress(): Promise<void> {
+    const before = this.#runs;
+    await until('a run', () => this.#runs > before || this.#living.length === 0 || null);
+  }
+
+  /** How many runs have begun. */
+  get #runs(): number {
+    return this.#loops.flatMap((name) => spentRuns(this.#stage, name)).length;
   }
 
   get #living(): readonly string[] {
