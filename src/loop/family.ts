@@ -132,12 +132,12 @@ export function isUrgent(state: LoopState, count: FamilyCount): boolean {
   return reached(state) !== reached(next) || wanted(state) !== wanted(next);
 }
 
-/** The limit that is reached, and whether that is known. */
+/** The limit that is reached, whose it is, and whether what is spent is known. */
 function reached(state: LoopState): string {
   const outcome = spendingExhausted(state);
-  const spent =
-    outcome === null ? 0 : 'spentUsd' in outcome ? outcome.spentUsd : 'spent' in outcome ? outcome.spent : 0;
-  return `${outcome?.type} ${spent === null ? 'assumed' : 'known'}`;
+  if (outcome === null) return '';
+  const isUnknown = Object.values(outcome).includes(null);
+  return `${outcome.type} ${isUnknown} ${'family' in outcome ? outcome.family?.id : ''}`;
 }
 
 function limitsAbove({ above }: FamilyCount): string {
