@@ -37,8 +37,14 @@ function instead(path: string, make: (path: string) => void): void {
   // On the same file system.
   const beside = join(dirname(dirname(path)), 'made');
   make(beside);
-  renameSync(path, `${beside}-before`);
-  renameSync(beside, path);
+  for (let tries = 0; ; tries++) {
+    renameSync(path, `${beside}-before-${tries}`);
+    try {
+      return renameSync(beside, path);
+    } catch (error) {
+      if (tries === 20) throw error;
+    }
+  }
 }
 
 const fifo = (path: string): unknown => execFileSync('mkfifo', [path]);

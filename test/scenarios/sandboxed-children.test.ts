@@ -124,6 +124,8 @@ r two run --name two -m 9 --max-cost 1000 x`,
     spentUsd: 0.5,
   });
   expect(stage.journalOf('two')[0]).toMatchObject({ policy: { limits: { costUsd: 2 } } });
+  // The limit ends both at the same time.
+  await stage.until('the end of two', () => stage.journalOf('two').at(-1)?.type === 'loop.ended');
   expect(stage.journalOf('two').at(-1)?.['outcome']).toMatchObject({
     type: 'cost-exhausted',
     limitUsd: 2,
