@@ -21,6 +21,7 @@ import { tmuxHost } from '../hosts/tmux.ts';
 import type { LoopState } from '../loop/state.ts';
 import { processes } from '../process/process.ts';
 import { shellQuote } from '../loop/shell-quote.ts';
+import { lookAtGuarded } from '../sandbox/guard.ts';
 import { linkAlias, aliasOrPath, promptAlias } from '../store/aliases.ts';
 import { onDesk, putOnDesk } from '../store/desk.ts';
 import { runMarker, type StartedLoop } from '../store/run-environment.ts';
@@ -31,7 +32,7 @@ import { tmuxServerOf } from '../store/tmux-server.ts';
 import type { TmuxServer } from '../tmux/server.ts';
 import { explained } from './explained.ts';
 import { agentEnvironment } from './agent-environment.ts';
-import { guardedHost, lookAtGuarded, sandboxed } from './sandboxed-agent.ts';
+import { guardedHost, sandboxed } from './sandboxed-agent.ts';
 
 export function agentHost(
   loop: StartedLoop,
@@ -49,7 +50,7 @@ export function agentHost(
   const makers = {
     process: () =>
       guardedHost(
-        processHost((run) => sandboxed(loop, describe(run), state()), processes),
+        processHost((run) => sandboxed(loop, describe(run), state(), say), processes),
         () => lookAtGuarded(folder, say),
       ),
     pane: () =>

@@ -7,7 +7,7 @@
 import { watchFolder } from '../process/watch.ts';
 import { answerRequests, type SandboxAnswer } from '../sandbox/requests.ts';
 import type { LoopFolder } from '../store/store.ts';
-import { lookAtGuarded } from './sandboxed-agent.ts';
+import { lookAtGuarded } from '../sandbox/guard.ts';
 
 /** What is asked for in a request; null for one that cannot be read. */
 export type SandboxFront = (request: unknown) => AskedOfOwner | null;

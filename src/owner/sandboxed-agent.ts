@@ -4,15 +4,19 @@ import type { ProcessSpec } from '../hosts/process.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { findCommand } from '../process/command.ts';
-import { moveNewAside, noteGuarded } from '../sandbox/guard.ts';
+import { lookAtOthers, noteGuarded } from '../sandbox/guard.ts';
 import { inSandbox, loopSandbox } from '../sandbox/loop-sandbox.ts';
 import type { StartedLoop } from '../store/run-environment.ts';
-import type { LoopFolder } from '../store/store.ts';
 import { treeOf } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 
 /** A run in the loop's sandbox; unchanged if it has none. */
-export function sandboxed(loop: StartedLoop, spec: ProcessSpec, { policy }: LoopState): ProcessSpec {
+export function sandboxed(
+  loop: StartedLoop,
+  spec: ProcessSpec,
+  { policy }: LoopState,
+  say: (line: string) => void,
+): ProcessSpec {
   const { sandbox, timeouts } = policy;
   if (sandbox === null) return spec;
   return {
@@ -22,6 +26,7 @@ export function sandboxed(loop: StartedLoop, spec: ProcessSpec, { policy }: Loop
       const made = await explained(() => loopSandbox(loop, sandbox, { graceMs: timeouts.killGraceMs }));
       if (!made.sees(program))
         throw new NotStarted({ kind: 'command-not-found', message: isHidden(program) });
+      await lookAtOthers({ folder: treeOf(loop.spec), env: loop.env }, loop.folder, say);
       noteGuarded(loop.folder.path, made);
       return made.wrapper;
     },
@@ -40,14 +45,6 @@ export async function refuseHiddenAgent(loop: StartedLoop, { sandbox, timeouts }
 
 function isHidden(program: string): string {
   return `the sandbox hides the agent command ${program}; install it elsewhere, or add its folder to sandbox.write`;
-}
-
-/**
- * Moves aside what has appeared since the start of the loop's last run and puts links back, and says so. Call before anything outside
- * of the sandbox uses the workspace: when a run is over, and before a child starts and a commit is made.
- */
-export function lookAtGuarded({ path }: LoopFolder, say: (line: string) => void): void {
-  for (const done of moveNewAside(path)) say(`warning: ${done}`);
 }
 
 /** A host that moves new settings aside when a run is over, before anything else looks at the workspace. */

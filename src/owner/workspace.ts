@@ -37,7 +37,7 @@ import { changedAfter } from './changed-after.ts';
 import { lookAtPlan } from './loop-plan.ts';
 import { findMarker, moveAside } from './markers.ts';
 import { searchInTime } from './pattern-search.ts';
-import { lookAtGuarded } from './sandboxed-agent.ts';
+import { lookAtGuarded } from '../sandbox/guard.ts';
 import { writePrompt, type PromptedLoop } from './write-prompt.ts';
 
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {

@@ -138,11 +138,6 @@ export function forgetLinks(loopFolder: string): void {
   rmSync(join(loopFolder, PLACE), { recursive: true, force: true });
 }
 
-/** Whether the loop's agent may be running, or its owner has died before it looked. */
-export function hasNotedLinks(loopFolder: string): boolean {
-  return foundAt(join(loopFolder, PLACE, NOTE)) !== null;
-}
-
 const PLACE = 'git-before';
 const NOTE = 'links.json';
 const CONFIG = 'config';

@@ -9,9 +9,11 @@ import { makeFolders } from '../files/make-folders.ts';
 import { readJsonFile } from '../files/read-json.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import type { Repository } from '../git/git.ts';
+import { openRun } from '../loop/run.ts';
 import { isRecord } from '../loop/shape.ts';
+import { readLoopOf } from '../store/read-loop.ts';
 import { loopsFolder, type LoopFolder } from '../store/store.ts';
-import { hasNotedLinks, noteLinks, undoLinks } from './git-links.ts';
+import { noteLinks, undoLinks } from './git-links.ts';
 import { sandboxesAt } from './git-view.ts';
 
 /** Notes where each of these paths leads now, in the loop's state. */
@@ -92,16 +94,33 @@ function writeNote(loopFolder: string, note: Note): void {
   replaceFile(join(loopFolder, NOTE), `${JSON.stringify(note)}\n`, { mode: PRIVATE_FILE });
 }
 
-/** Does so for every loop whose sandboxed agent may be at work in a repository; call before git runs there outside of a view. */
-export async function lookAtAllGuarded(
-  repository: Repository,
-  { path }: Pick<LoopFolder, 'path'>,
+/**
+ * Moves aside what has appeared since the start of the loop's last run and puts links back, and says so. Call before anything outside
+ * of the sandbox uses the workspace: when a run is over, and before a child starts and a commit is made.
+ */
+export function lookAtGuarded({ path }: Pick<LoopFolder, 'path'>, say: (line: string) => void): void {
+  for (const done of moveNewAside(path)) say(`warning: ${done}`);
+}
+
+/**
+ * Does so for all other loops whose sandboxed agents are at work in a repository: call before git runs there outside of a view, and
+ * before a note takes what is there for what should be there.
+ */
+export async function lookAtOthers(
+  repository: Pick<Repository, 'folder' | 'env'>,
+  { id: own, path }: Pick<LoopFolder, 'id' | 'path'>,
   say: (line: string) => void,
 ): Promise<void> {
-  const sandboxes = await sandboxesAt(repository);
-  const others = sandboxes.map(({ id }) => join(loopsFolder(), id)).filter(hasNotedLinks);
-  for (const folder of new Set([path, ...others]))
-    for (const done of moveNewAside(folder, path)) say(`warning: ${done}`);
+  for (const { id } of await sandboxesAt(repository)) {
+    if (id === own || !isAtWork(id)) continue;
+    for (const done of moveNewAside(join(loopsFolder(), id), path)) say(`warning: ${done}`);
+  }
+}
+
+/** Between its runs, what has changed is the user's. */
+function isAtWork(id: string): boolean {
+  const loop = readLoopOf(id);
+  return loop !== null && loop.owner !== null && openRun(loop.state) !== null;
 }
 
 function leadsElsewhere([path, was]: readonly [string, unknown]): boolean {

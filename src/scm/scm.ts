@@ -19,7 +19,7 @@ import { refuseReportedFullDisk } from '../process/full-disk.ts';
 import { howEnded, runLogged } from '../process/logged.ts';
 import { processes } from '../process/process.ts';
 import { gitErrorIn, lastLines } from '../store/excerpts.ts';
-import { lookAtAllGuarded } from '../sandbox/guard.ts';
+import { lookAtGuarded, lookAtOthers } from '../sandbox/guard.ts';
 import { checkMarker } from '../store/run-environment.ts';
 import { masked } from '../loop/secrets.ts';
 import { treeOf } from '../store/spec.ts';
@@ -178,9 +178,10 @@ class ScmTasks {
     const repository = { ...taskRepository(this.#loop, program, iteration), env };
     for (const { argv, view, isOutside } of await stepsOf(program, args, repository)) {
       if (isOutside === true) {
-        // The hook before it may be the agent's, and so may be what another loop does meanwhile.
+        // The hook before it may be the agent's.
+        lookAtGuarded(this.#loop.folder, this.#loop.say);
         // oxlint-disable-next-line no-await-in-loop -- one after the other
-        await lookAtAllGuarded(repository, this.#loop.folder, this.#loop.say);
+        await lookAtOthers(repository, this.#loop.folder, this.#loop.say);
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         const problem = await problemOutside(repository);
         if (problem !== null) return { error: `SCM task "${task}" failed: ${problem}` };

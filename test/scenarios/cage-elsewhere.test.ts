@@ -139,3 +139,30 @@ it(
     expect(linksBelow(stage.path('.git'))).toEqual([]);
   },
 );
+
+it(
+  "a loop that starts meanwhile does not take what an agent has planted for the user's",
+  { timeout: 120_000 },
+  async () => {
+    const cage = openCage();
+    const { stage, canary } = cage;
+    commits(stage);
+    const before = stage.read('.git/config');
+    const plant = `git config core.fsmonitor "touch ${canary}; false"; echo ready >"$FAKE_CALL/ready"`;
+    stage.plans(1, `${waitFor()}; ${plant}; ${waitFor('end')}; ${DONE}`);
+    const run = stage.starts(...COMMIT);
+    await stage.waitForCall(1);
+    stage.git('config', 'remote.other.url', '/nowhere');
+    stage.release();
+    await stage.waitForCall(1, 'ready');
+    stage.plans(2, `${waitFor('second')}; ${DONE}`);
+    const two = stage.ralph('run', '--name', 'two', ...COMMIT, '--', stage.agent);
+    await stage.waitForCall(2);
+    stage.release('end');
+    await run.ended;
+    stage.release('second');
+    await two.ended;
+    expect(stage.read('.git/config')).toBe(before);
+    expect(cage.hasSung()).toBe(false);
+  },
+);
