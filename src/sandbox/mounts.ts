@@ -19,14 +19,22 @@ export function mountsOf(
   });
 }
 
-/** The path in its file system. */
+/** The path in its file system; nothing starts if it is gone. */
 function rootOf(path: string, known: ReadonlyMap<string, Mount>): string {
-  const descriptor = openSync(path, O_PATH);
+  const { root, point } = known.get(mountAt(path) ?? '') ?? { root: '/', point: '/' };
+  return join(root, relative(point, path));
+}
+
+/** The id of the mount that a path is on; null if the path is gone. */
+function mountAt(path: string): string | null {
+  let descriptor;
   try {
-    const [, id = ''] =
-      /^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')) ?? [];
-    const { root, point } = known.get(id) ?? { root: '/', point: '/' };
-    return join(root, relative(point, path));
+    descriptor = openSync(path, O_PATH);
+  } catch {
+    return null;
+  }
+  try {
+    return /^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1] ?? null;
   } finally {
     closeSync(descriptor);
   }
