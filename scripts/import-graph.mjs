@@ -149,7 +149,7 @@ const FOLDERS = {
   mcp: [
     'server.ts',
     'the MCP server: tools for agents inside a run and for assistants outside',
-    'loop text/one-line.ts files process bus config store views loops user-error.ts @modelcontextprotocol/server zod',
+    'loop text files process bus config store views loops user-error.ts @modelcontextprotocol/server zod',
   ],
   cli: [
     'main.ts',

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { WordingPolicy } from '../loop/policy.ts';
 import { hall } from './hall.ts';
-import type { LoopRef, Sent, StoppedOne, Unneeded } from '../loops/loops.ts';
-import { brief } from '../text/one-line.ts';
+import type { StoppedOne } from '../loops/loops.ts';
+import { answeredText, sentText, stoppingText, toldText } from '../text/sent.ts';
 import { textsOf } from '../text/wording.ts';
 import { drive } from './drive.ts';
 import { print, warn } from './print.ts';
@@ -43,12 +43,7 @@ export interface StopOptions extends Where {
 }
 
 function tellStopped({ loop, sent }: StoppedOne): number {
-  if (sent.is !== 'problem')
-    return tellSent(
-      loop,
-      sent,
-      `stopping ${loop.name} ${sent.is === 'taken' && sent.now === true ? 'now' : 'after the running step'}`,
-    );
+  if (sent.is !== 'problem') return tellSent(loop, sent, stoppingText(loop.name, sent));
   warn(`ralph: error: ${sent.message}\n`);
   return sent.exitCode;
 }
@@ -59,7 +54,7 @@ export async function tell(name: string, words: string, options: Where): Promise
   const text = wordsOrStdin(words);
   const loop = await loops.find(name, workspaceOf(options));
   const sent = await loops.send(loop, { type: 'tell', text });
-  return tellSent(loop, sent, `delivered to ${name}; it goes into the next prompt`);
+  return tellSent(loop, sent, toldText(name));
 }
 
 /** `ralph answer`: answers a question of the agent, the oldest one unless another is named; `-` stands for stdin. */
@@ -73,8 +68,7 @@ export async function answer(
   const loop = await loops.find(name, workspaceOf(options));
   const { question = null } = options;
   const sent = await loops.send(loop, { type: 'answer', question, text });
-  const asked = sent.is === 'taken' && sent.question !== undefined ? `: ${brief(sent.question.text)}` : '';
-  return tellSent(loop, sent, `answered ${name}${asked}`);
+  return tellSent(loop, sent, answeredText(name, sent));
 }
 
 /** Words on the command line, or for `-` what stdin has: a program need not care how its text begins. */
@@ -82,42 +76,10 @@ function wordsOrStdin(words: string): string {
   return words === '-' ? readFileSync(0, 'utf8').trim() : words;
 }
 
-/** Prints what has become of a control; `done` is for one that its owner has taken, `unneeded` for one that changes nothing. */
-export function tellSent(
-  { name }: LoopRef,
-  sent: Sent,
-  done: string,
-  unneeded: Partial<Record<Unneeded['is'], string>> = {},
-): number {
-  if (sent.is === 'taken' || sent.is === 'resumed') print(`${done}\n`);
-  if (sent.is === 'queued') print(`queued for ${name}: ${WHEN_TAKEN[sent.until](name)}\n`);
-  if (sent.is === 'unanswered')
-    print(`queued for ${name}: its owner (process ${sent.owner}) does not respond; is it suspended?\n`);
-  if (sent.is === 'unneeded')
-    warn(`ralph: warning: ${unneeded[sent.why.is] ?? whyUnneeded(name, sent.why)}\n`);
+/** Prints what has become of a request. */
+export function tellSent(...told: Parameters<typeof sentText>): number {
+  const said = sentText(...told);
+  if (said?.isWarning === true) warn(`ralph: warning: ${said.text}\n`);
+  else if (said !== null) print(`${said.text}\n`);
   return 0;
 }
-
-function whyUnneeded(name: string, why: Unneeded): string {
-  switch (why.is) {
-    case 'paused':
-      return `loop ${name} is already paused`;
-    case 'not paused':
-      return `loop ${name} is not paused: it is running`;
-    case 'ended':
-      return `loop ${name} has already ended`;
-    case 'without owner': {
-      const orphan =
-        why.agent === null
-          ? ''
-          : `, and its agent (process ${why.agent}) finishes its run on its own (end it with: ralph stop ${name} --now)`;
-      return `loop ${name} is not running, so there is nothing to pause: no Ralph process starts its next iteration${orphan}; continue it with: ralph resume ${name}`;
-    }
-  }
-}
-
-const WHEN_TAKEN = {
-  resumed: (name) => `the loop is not running; it takes effect with: ralph resume ${name}`,
-  'next turn': () => 'it takes effect with the next turn of its session; type anything there',
-  'end of turn': () => 'it takes effect when the turn of its session ends',
-} as const satisfies Record<Extract<Sent, { is: 'queued' }>['until'], (name: string) => string>;

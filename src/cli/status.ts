@@ -1,6 +1,6 @@
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { maskOf } from '../store/mask.ts';
-import { statusText } from '../text/status.ts';
+import { statusData, statusText } from '../text/status.ts';
 import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
 import { UserError } from '../user-error.ts';
 import { hall, sandboxRequests } from './hall.ts';
@@ -26,8 +26,8 @@ export async function status(
   }
   const loops = hall();
   const loop = await loops.get(await loops.find(name ?? 'self', workspaceOf(options)));
-  const { summary, children } = loop;
-  if (options.json === true) printJson({ ...summary, ...(children.length === 0 ? {} : { children }) }, 2);
+  const { summary } = loop;
+  if (options.json === true) printJson(statusData(loop), 2);
   else print(`${statusText(loop, process.env['HOME'])}\n`);
   if (summary.status === 'unreadable') return 2;
   return summary.owner !== null || summary.status === 'in-session' ? 0 : 1;

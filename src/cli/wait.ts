@@ -6,7 +6,7 @@ import { enclosingRuns, loopOf } from '../store/enclosing-runs.ts';
 import { readLoops } from '../store/read-loop.ts';
 import { UserError } from '../user-error.ts';
 import { print, warn } from './print.ts';
-import { removedLine, restLine } from './rest-line.ts';
+import { waitedLine } from '../text/rest-line.ts';
 import { listedWorkspace, workspaceOf } from './workspace.ts';
 
 /**
@@ -45,12 +45,7 @@ async function waitForOne(loops: Loops, loop: LoopRef, signal?: AbortSignal): Pr
   const { name } = loop;
   const { state } = await loops.get(loop);
   const rest = await loops.wait(loop, signal === undefined ? {} : { signal });
-  const { line, exitCode } =
-    rest.is === 'driven'
-      ? { line: `${name}: still running (timeout)`, exitCode: 1 }
-      : rest.is === 'removed'
-        ? removedLine(name, state)
-        : restLine(rest.loop);
+  const { line, exitCode } = waitedLine(name, state, rest);
   print(`${line}\n`);
   return exitCode;
 }

@@ -5,18 +5,26 @@
  * 2. From inside a run they change only loops that the run's own loop has started, never that loop itself.
  */
 import * as z from 'zod';
-import type { McpChange } from '../config/config.ts';
-import { Rights } from '../loops/rights.ts';
-import { enclosingRuns } from '../store/enclosing-runs.ts';
-import { workspaceWith } from '../store/find-workspace.ts';
-import { findFolder } from '../store/read-loop.ts';
-import { requireAllowed } from './allowed.ts';
+import type { McpChange, Settings } from '../config/config.ts';
+import type { LoopRef, Loops, Sent } from '../loops/loops.ts';
+import { answeredText, sentText, stoppingText, toldText } from '../text/sent.ts';
+import { textsOf } from '../text/wording.ts';
 import { duration, loopName, messageId, words } from './inputs.ts';
-import { option, printed } from './command.ts';
+import { findToChange, requireChange } from './loops.ts';
 import { startTool } from './start.ts';
-import { defineTool, type Tool, type WorkspaceOf } from './tool.ts';
+import { defineTool, type Answer, type Tool, type WorkspaceOf } from './tool.ts';
 
-export function changeTools(workspaceOf: WorkspaceOf): readonly Tool[] {
+export function changeTools(loops: Loops, workspaceOf: WorkspaceOf): readonly Tool[] {
+  const change = async (
+    kind: McpChange,
+    name: string,
+    send: (loop: LoopRef) => Promise<Sent>,
+    done: (sent: Sent, loop: LoopRef) => string | Promise<string>,
+  ): Promise<Answer> => {
+    const loop = await findToChange(loops, kind, name, workspaceOf(name));
+    const sent = await send(loop);
+    return { text: sentText(loop, sent, await done(sent, loop))?.text ?? `stopped ${name}` };
+  };
   return [
     startTool(
       {
@@ -26,7 +34,11 @@ export function changeTools(workspaceOf: WorkspaceOf): readonly Tool[] {
           'Starts a loop in the background: a coding agent works on the task again and again, each time with a fresh context, until it claims to be done and the checks pass. Returns at once; follow it with loop_status.',
         change: 'start',
       },
-      () => workspaceOf(null),
+      async () => {
+        const workspace = workspaceOf(null);
+        await requireChange('start', workspace);
+        return workspace;
+      },
     ),
     defineTool({
       name: 'pause_loop',
@@ -35,7 +47,13 @@ export function changeTools(workspaceOf: WorkspaceOf): readonly Tool[] {
       input: z.strictObject({ name: loopName }),
       effect: 'switches',
       change: 'pause',
-      run: ({ name }, { signal }) => printed(['pause', name], { cwd: workspaceOf(name), signal }),
+      run: ({ name }) =>
+        change(
+          'pause',
+          name,
+          (loop) => loops.send(loop, { type: 'pause' }),
+          async (_, loop) => textsOf((await loops.get(loop)).state.policy.wording).paused(name),
+        ),
     }),
     defineTool({
       name: 'resume_loop',
@@ -50,18 +68,15 @@ export function changeTools(workspaceOf: WorkspaceOf): readonly Tool[] {
       }),
       effect: 'starts',
       change: 'resume',
-      run: ({ name, max_iterations, max_time, max_cost }, { signal }) =>
-        printed(
-          [
-            'resume',
-            name,
-            '--detach',
-            ...option('max-iterations', max_iterations),
-            ...option('max-time', max_time),
-            ...option('max-cost', max_cost),
-          ],
-          { cwd: workspaceOf(name), signal },
-        ),
+      run: ({ name, max_iterations, max_time, max_cost }) => {
+        const limits: Settings = { maxIterations: max_iterations, maxTime: max_time, maxCost: max_cost };
+        return change(
+          'resume',
+          name,
+          (loop) => loops.resume(loop, { limits, now: false, env: {}, detach: true }),
+          async (_, loop) => textsOf((await loops.get(loop)).state.policy.wording).resumed(name),
+        );
+      },
     }),
     defineTool({
       name: 'stop_loop',
@@ -73,8 +88,13 @@ export function changeTools(workspaceOf: WorkspaceOf): readonly Tool[] {
       }),
       effect: 'ends',
       change: 'stop',
-      run: ({ name, now }, { signal }) =>
-        printed(['stop', name, ...(now ? ['--now'] : [])], { cwd: workspaceOf(name), signal }),
+      run: ({ name, now }) =>
+        change(
+          'stop',
+          name,
+          (loop) => loops.send(loop, { type: 'stop', now, by: 'person' }),
+          (sent) => stoppingText(name, sent),
+        ),
     }),
     defineTool({
       name: 'tell_loop',
@@ -83,8 +103,13 @@ export function changeTools(workspaceOf: WorkspaceOf): readonly Tool[] {
       input: z.strictObject({ name: loopName, text: words('What the agent should know or do.') }),
       effect: 'adds',
       change: 'tell',
-      run: ({ name, text }, { signal }) =>
-        printed(['tell', name, '-'], { cwd: workspaceOf(name), signal, input: text }),
+      run: ({ name, text }) =>
+        change(
+          'tell',
+          name,
+          (loop) => loops.send(loop, { type: 'tell', text: text.trim() }),
+          () => toldText(name),
+        ),
     }),
     defineTool({
       name: 'answer_question',
@@ -98,40 +123,13 @@ export function changeTools(workspaceOf: WorkspaceOf): readonly Tool[] {
       }),
       effect: 'adds',
       change: 'answer',
-      run: ({ name, text, question }, { signal }) =>
-        printed(['answer', name, '-', ...option('question', question)], {
-          cwd: workspaceOf(name),
-          signal,
-          input: text,
-        }),
+      run: ({ name, text, question = null }) =>
+        change(
+          'answer',
+          name,
+          (loop) => loops.send(loop, { type: 'answer', question, text: text.trim() }),
+          (sent) => answeredText(name, sent),
+        ),
     }),
-  ].map((tool) => guarded(tool, workspaceOf));
+  ];
 }
-
-/** The tool with the permission that it needs, and without the loop that the caller runs in. */
-function guarded(tool: Tool, workspaceOf: WorkspaceOf): Tool {
-  const { name: toolName, change } = tool;
-  if (change === null) return tool;
-  return {
-    ...tool,
-    run: async (args, call) => {
-      const { name } = NAMED.parse(args);
-      const from = workspaceOf(name ?? null);
-      // A new loop is a child of the run, and the command refuses a name that is taken.
-      const found =
-        change === 'start' || name === undefined ? null : findFolder(workspaceWith(from, name), name);
-      if (change === 'start' || found === null) await allow(toolName)(change, from);
-      else {
-        const rights = new Rights(() => ({ is: 'assistant', runs: enclosingRuns(), allow: allow(toolName) }));
-        await rights.require(change, found, `${toolName} ${found.name}`);
-      }
-      return tool.run(args, call);
-    },
-  };
-}
-
-function allow(tool: string): (change: McpChange, workspace: string) => Promise<void> {
-  return (change, workspace) => requireAllowed(tool, change, workspace);
-}
-
-const NAMED = z.looseObject({ name: z.string().optional() });

@@ -1,14 +1,14 @@
 /** Tools with which an agent starts child loops and waits for them. */
 import * as z from 'zod';
-import { EXIT_CODES } from '../loop/outcome.ts';
-import { runCommand } from './command.ts';
+import type { Loops } from '../loops/loops.ts';
+import { waitedLine } from '../text/rest-line.ts';
+import { statusData } from '../text/status.ts';
 import { loopName, seconds } from './inputs.ts';
-import { statusOf } from './read-tools.ts';
 import { startTool } from './start.ts';
 import { defineTool, type Tool } from './tool.ts';
 
 /** `tree` is the folder that the agent works in, which is the workspace of its children. */
-export function childTools(tree: string, isSandboxed: boolean): readonly Tool[] {
+export function childTools(loops: Loops, tree: string, isSandboxed: boolean): readonly Tool[] {
   return [
     startTool(
       {
@@ -28,18 +28,15 @@ export function childTools(tree: string, isSandboxed: boolean): readonly Tool[] 
       input: z.strictObject({ name: loopName, seconds }),
       effect: 'reads',
       run: async ({ name, seconds: time }, { signal }) => {
-        const { stdout } = await runCommand(['wait', name, `--timeout=${time}s`], {
-          cwd: tree,
-          signal,
-          timeoutMs: (time + MARGIN_SECONDS) * 1000,
-          // It exits as the loop does.
-          codes: EVERY_END,
+        const loop = await loops.find(name, tree);
+        const { state } = await loops.get(loop);
+        const rest = await loops.wait(loop, {
+          signal: AbortSignal.any([signal, AbortSignal.timeout(time * 1000)]),
         });
-        return { data: { result: stdout.trim(), loop: await statusOf(name, tree, signal) } };
+        const { line } = waitedLine(name, state, rest);
+        const last = rest.is === 'resting' ? rest.loop : rest.is === 'driven' ? await loops.get(loop) : null;
+        return { data: { result: line, loop: last === null ? {} : statusData(last) } };
       },
     }),
   ];
 }
-
-const MARGIN_SECONDS = 30;
-const EVERY_END = [...new Set(Object.values(EXIT_CODES))];

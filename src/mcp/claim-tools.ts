@@ -11,11 +11,12 @@ import { masked } from '../loop/secrets.ts';
 import { UserError } from '../user-error.ts';
 import { words } from './inputs.ts';
 import type { OwnLoop } from './own-loop.ts';
-import { statusOf } from './read-tools.ts';
+import type { Loops } from '../loops/loops.ts';
+import type { Verification } from '../views/verification.ts';
 import { defineTool, type Tool } from './tool.ts';
 
 /** `tree` is the folder that the agent works in. */
-export function claimTools(own: OwnLoop, tree: string): readonly Tool[] {
+export function claimTools(loops: Loops, own: OwnLoop, tree: string): readonly Tool[] {
   return [
     defineTool({
       name: 'claim_done',
@@ -26,8 +27,8 @@ export function claimTools(own: OwnLoop, tree: string): readonly Tool[] {
         note: words('What was done, for the person who reads the file.').optional(),
       }),
       effect: 'switches',
-      run: async ({ note }, { signal }) => {
-        const { doneFile, words: text, until, checks } = await verification(own, signal);
+      run: async ({ note }) => {
+        const { doneFile, words: text, until, checks } = await verification(loops, own);
         if (doneFile === null) throw new UserError(withoutFile(until, text));
         const isNew = createMarker(doneFile, note ?? '', [own.workspace, tree]);
         return {
@@ -44,8 +45,8 @@ export function claimTools(own: OwnLoop, tree: string): readonly Tool[] {
         'Returns the checks that verify this loop, their last results, and what the failed ones printed. They are of the last iteration, not of your present work.',
       input: z.strictObject({}),
       effect: 'reads',
-      run: async (_, { signal }) => {
-        const { checks } = await verification(own, signal);
+      run: async () => {
+        const { checks } = await verification(loops, own);
         return {
           text: checks.map((check) => described(check, own)).join('\n\n') || 'This loop has no checks.',
         };
@@ -54,28 +55,8 @@ export function claimTools(own: OwnLoop, tree: string): readonly Tool[] {
   ];
 }
 
-const VERIFICATION = z.looseObject({
-  verification: z.looseObject({
-    until: z.string(),
-    doneFile: z.string().nullable(),
-    words: z.string().nullable(),
-    checks: z.array(
-      z.looseObject({
-        command: z.string(),
-        passed: z.boolean().nullable(),
-        failure: z.string().nullable(),
-        log: z.string().nullable(),
-      }),
-    ),
-  }),
-});
-
-type Verified = z.output<typeof VERIFICATION>['verification'];
-
-async function verification(own: OwnLoop, signal: AbortSignal): Promise<Verified> {
-  const read = VERIFICATION.safeParse(await statusOf(own.name, own.workspace, signal));
-  if (!read.success) throw new UserError(`cannot read the status of the loop ${own.name}`);
-  return read.data.verification;
+async function verification(loops: Loops, { name, workspace }: OwnLoop): Promise<Verification> {
+  return (await loops.get(await loops.find(name, workspace))).summary.verification;
 }
 
 function withoutFile(until: string, text: string | null): string {
@@ -95,7 +76,7 @@ function createMarker(path: string, note: string, roots: readonly string[]): boo
   );
 }
 
-function whatFollows(checks: Verified['checks']): readonly string[] {
+function whatFollows(checks: Verification['checks']): readonly string[] {
   const verified =
     checks.length === 0
       ? ['This is a claim. The loop has no checks, so Ralph accepts it after your run ends.']
@@ -107,7 +88,7 @@ function whatFollows(checks: Verified['checks']): readonly string[] {
   return [...verified, 'End your run now.'];
 }
 
-function described({ command, passed, failure, log }: Verified['checks'][number], own: OwnLoop): string {
+function described({ command, passed, failure, log }: Verification['checks'][number], own: OwnLoop): string {
   const result = passed === null ? 'has not run yet' : passed ? 'passed' : `failed (${failure})`;
   const head = `${command}: ${result}${log === null ? '' : ` — ${log}`}`;
   const output = passed === false && log !== null ? outputOf(log, own) : '';

@@ -15,7 +15,7 @@ import type { Answer } from './tool.ts';
 const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 
 /** Runs a command to its end; throws its error message unless it exits with one of the codes. */
-export async function runCommand(
+async function runCommand(
   [name, ...args]: readonly [string, ...string[]],
   { cwd, signal, input = '', timeoutMs = TIMEOUT_MS, codes = [0] }: CommandOptions,
 ): Promise<CommandOutput> {

@@ -2,6 +2,8 @@
 import * as z from 'zod';
 import { isRecord } from '../loop/shape.ts';
 import { WORKER_STATUSES } from '../views/worker-record.ts';
+import type { Loops } from '../loops/loops.ts';
+import { statusData } from '../text/status.ts';
 import { option, printed, runForJson } from './command.ts';
 import { duration, loopName, value } from './inputs.ts';
 import { defineTool, type Answer, type Tool, type WorkspaceOf } from './tool.ts';
@@ -72,7 +74,7 @@ export function readTools(workspaceOf: WorkspaceOf): readonly Tool[] {
 }
 
 /** The status of a loop; `own` is the loop of this server's run, and the default. */
-export function statusTool(workspaceOf: WorkspaceOf, own: string | null): Tool {
+export function statusTool(loops: Loops, workspaceOf: WorkspaceOf, own: string | null): Tool {
   return defineTool({
     name: 'loop_status',
     title: 'Show the status of a loop',
@@ -82,19 +84,10 @@ export function statusTool(workspaceOf: WorkspaceOf, own: string | null): Tool {
       name: own === null ? loopName : loopName.default(own).describe(`Name of the loop. Default: ${own}.`),
     }),
     effect: 'reads',
-    run: async ({ name }, { signal }) => ({ data: await statusOf(name, workspaceOf(name), signal) }),
+    run: async ({ name }) => ({
+      data: statusData(await loops.get(await loops.find(name, workspaceOf(name)))),
+    }),
   });
-}
-
-/** What `ralph status --json` says of a loop. */
-export async function statusOf(
-  name: string,
-  cwd: string,
-  signal: AbortSignal,
-): Promise<Readonly<Record<string, unknown>>> {
-  // It exits with 1 if the loop is not running.
-  const { value: summary } = await runForJson(['status', name, '--json'], { cwd, signal, codes: [0, 1] });
-  return isRecord(summary) ? summary : {};
 }
 
 function listed(loops: readonly Readonly<Record<string, unknown>>[], notes: string): Answer {

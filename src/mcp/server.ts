@@ -13,7 +13,7 @@ import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/s
 import { sizeText } from '../loop/counted.ts';
 import { isRecord } from '../loop/shape.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { UserError } from '../user-error.ts';
+import { systemErrorText, UserError } from '../user-error.ts';
 import { BoundedLines, MAX_LINE_BYTES } from './bounded-lines.ts';
 import { MAX_CHARS, shownData, shownText } from './text.ts';
 import { HINTS, type Answer, type Tool, type ToolCall } from './tool.ts';
@@ -100,7 +100,12 @@ async function resultOf(tool: Tool, args: unknown, call: ToolCall): Promise<Call
     return shown(await tool.run(args, call), env);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    const text = error instanceof UserError ? error.message : `internal error: ${error.message}`;
+    const isKnown = error instanceof UserError;
+    const text = isKnown
+      ? error.message
+      : 'code' in error
+        ? systemErrorText(error, null)
+        : `internal error: ${error.message}`;
     return { content: [{ type: 'text', text: shownText(text, env) }], isError: true };
   }
 }

@@ -12,14 +12,14 @@ import { defineTool, type Answer, type Tool } from './tool.ts';
 /** A tool that starts a loop in the folder `where`. */
 export function startTool(
   tool: Pick<Tool, 'name' | 'title' | 'description'> & { readonly change?: McpChange },
-  where: () => string,
+  where: () => string | Promise<string>,
   isSandboxed = false,
 ): Tool {
   return defineTool({
     ...tool,
     input: isSandboxed ? INPUT.omit(NOT_IN_SANDBOX) : INPUT,
     effect: 'starts',
-    run: (args, { signal }) => start(args, { cwd: where(), signal }),
+    run: async (args, { signal }) => start(args, { cwd: await where(), signal }),
   });
 }
 

@@ -4,6 +4,7 @@ import { busTools } from './bus-tools.ts';
 import { changeTools } from './change-tools.ts';
 import { childTools } from './child-tools.ts';
 import { claimTools } from './claim-tools.ts';
+import { loopsFor } from './loops.ts';
 import type { OwnLoop } from './own-loop.ts';
 import { readTools, statusTool } from './read-tools.ts';
 import type { Tool, WorkspaceOf } from './tool.ts';
@@ -11,19 +12,20 @@ import type { Tool, WorkspaceOf } from './tool.ts';
 /** The tools for a client in this workspace; `own` is the loop of the run that it is inside of. */
 export async function toolsFor(workspace: string, own: OwnLoop | null): Promise<readonly Tool[]> {
   const workspaceOf: WorkspaceOf = (name) => (own !== null && name === own.name ? own.workspace : workspace);
-  const status = statusTool(workspaceOf, own?.name ?? null);
-  if (own === null) return [...readTools(workspaceOf), status, ...changeTools(workspaceOf)];
+  const loops = loopsFor(own);
+  const status = statusTool(loops, workspaceOf, own?.name ?? null);
+  if (own === null) return [...readTools(workspaceOf), status, ...changeTools(loops, workspaceOf)];
   const forRun = [
-    ...claimTools(own, workspace),
+    ...claimTools(loops, own, workspace),
     ...busTools(own),
-    ...childTools(workspace, own.isSandboxed),
+    ...childTools(loops, workspace, own.isSandboxed),
     status,
   ];
   // In a sandbox the state of other loops is hidden.
   if (own.isSandboxed) return forRun;
   // An agent cannot change the settings, so it sees only what they allow. It starts loops as children.
   const { allowed } = await changesIn(workspace);
-  const changes = changeTools(workspaceOf).filter(
+  const changes = changeTools(loops, workspaceOf).filter(
     ({ change }) => change !== null && change !== 'start' && allowed.includes(change),
   );
   return [...forRun, ...readTools(workspaceOf), ...changes];

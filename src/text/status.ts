@@ -64,6 +64,11 @@ export function statusText(
   ].join('\n');
 }
 
+/** The same for programs. */
+export function statusData({ summary, children }: LoopView): Readonly<Record<string, unknown>> {
+  return { ...summary, ...(children.length === 0 ? {} : { children }) };
+}
+
 /** What the sandbox of a loop is. */
 export function sandboxLine({ checks, network, write }: SandboxPolicy): string {
   const parts = [

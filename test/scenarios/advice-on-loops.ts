@@ -91,7 +91,7 @@ export const LOOPS: readonly Advice[] = [
     from: [
       'store/end-record.ts: ralph resume …',
       'loops/find.ts: ralph resume …',
-      'cli/control.ts: ralph resume …',
+      'text/sent.ts: ralph resume …',
     ],
     async follow(stage) {
       stage.plans(1, waitFor());
@@ -156,8 +156,8 @@ export const LOOPS: readonly Advice[] = [
       'owner/claim-name.ts: ralph resume …',
       'owner/unfinished-loops.ts: ralph resume …',
       'owner/unfinished-loops.ts: ralph stop … --now',
-      'cli/control.ts: ralph stop … --now',
-      'cli/control.ts: ralph resume … #2',
+      'text/sent.ts: ralph stop … --now',
+      'text/sent.ts: ralph resume … #2',
       'recovery/idle-loop.ts: ralph stop … --now',
     ],
     async follow(stage) {

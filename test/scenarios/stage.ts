@@ -114,7 +114,8 @@ export class Stage {
       HOME: join(this.#folder, 'home'),
       XDG_STATE_HOME: join(this.#folder, 'state'),
       ...(trust ? { RALPH_TRUST: '1' } : {}),
-      GIT_CONFIG_GLOBAL: '/dev/null',
+      // Not /dev/null: `git config --global` of an agent would replace the device where the tests run as root.
+      GIT_CONFIG_GLOBAL: join(this.#folder, 'gitconfig'),
       GIT_CONFIG_SYSTEM: '/dev/null',
       FAKE_PLAN: this.plan,
       [MARKER]: this.#id,
