@@ -202,7 +202,7 @@ class ScmTasks {
       if (result.code === 0) continue;
       const reason = gitErrorIn(log, 3);
       if (program.isGit) refuseReportedFullDisk(reason, treeOf(spec));
-      const remedy = view === null ? '' : remedyInView(lastLines(log, 40));
+      const remedy = view === null ? '' : remedyInView(lastLines(log, 40), this.#loop.policy());
       return {
         error: `SCM task "${task}" failed: ${howEnded(result, limits)}${reason === '' ? '' : `: ${reason}`}${remedy}`,
       };

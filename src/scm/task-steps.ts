@@ -1,4 +1,5 @@
 /** The commands of an SCM task: where an agent in a sandbox can write, each runs in a view, and a push in none. */
+import type { Policy } from '../loop/policy.ts';
 import { enclosure, guarded, type Enclosure, type Repository } from '../git/git.ts';
 import { gitPlaces } from '../sandbox/git-places.ts';
 import type { ScmProgram } from './program.ts';
@@ -62,8 +63,9 @@ const PLAIN_PUSH: readonly string[] = [
 ].flatMap((setting) => ['-c', setting]);
 
 /** What to do if a hook could not write; empty if that was not the reason. */
-export function remedyInView(output: string): string {
-  return /Read-only file system|EROFS/.test(output)
-    ? '; its hooks run in the sandbox and may write no more than the agent: to let them, add the folder to sandbox.write'
-    : '';
+export function remedyInView(output: string, { sandbox }: Pick<Policy, 'sandbox'>): string {
+  if (!/Read-only file system|EROFS/.test(output)) return '';
+  return sandbox === null
+    ? '; a sandboxed loop works in this repository, so its hooks run in a sandbox and may write no more than the agent of that loop: to let them, add the folder to sandbox.write and start that loop again'
+    : '; its hooks run in the sandbox and may write no more than the agent: to let them, add the folder to sandbox.write';
 }

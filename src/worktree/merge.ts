@@ -168,7 +168,7 @@ class Merge {
     if (answer.code !== 0) {
       await cancelCommit(tree, place);
       const { message: reason } = gitFailure(args, answer);
-      const remedy = remedyInView(answer.stderr);
+      const remedy = remedyInView(answer.stderr, this.#loop.state.policy);
       throw new UserError(`cannot commit the uncommitted changes in ${path}: ${reason}${remedy}`, 1);
     }
     await finishCommit(tree, place, await readCommit(tree, 'HEAD'));
@@ -185,7 +185,10 @@ class Merge {
     const args = ['merge', '--no-edit', '-m', `Merge branch '${branch}'`, `refs/heads/${branch}`];
     const answer = await execGit(trial, args, {}, { as: 'user' });
     if (answer.code !== 0)
-      throw await this.#conflict(into, `${gitFailure(args, answer).message}${remedyInView(answer.stderr)}`);
+      throw await this.#conflict(
+        into,
+        `${gitFailure(args, answer).message}${remedyInView(answer.stderr, this.#loop.state.policy)}`,
+      );
     const commit = (await resolveRevision(trial, 'HEAD^{commit}')) ?? '';
     await this.#refuseOverwriting(from, commit);
     if (this.#request.checks) await this.#check();
