@@ -13,7 +13,6 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isTaken, PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
-import type { Policy } from '../loop/policy.ts';
 import { endLeftovers } from '../recovery/recovery.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { putRecordsAside } from '../scm/start.ts';
@@ -25,28 +24,17 @@ import { thisProcess } from '../store/lock-owner.ts';
 import { nameFrom, problemWithName } from '../store/names.ts';
 import { liveOwner, readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import { registeredAs, registeredIn, reserve, unreserve } from '../store/registry.ts';
-import type { PromptSource } from '../store/spec.ts';
 import { hasLoopFiles } from '../store/strangers.ts';
-import { archiveFolder, Desk, LoopFolder, type LoopKey, type TaskIds } from '../store/store.ts';
+import { archiveFolder, Desk, LoopFolder, type LoopKey } from '../store/store.ts';
 import { unwritable } from '../store/state-place.ts';
 import { UserError } from '../user-error.ts';
 import { refuseOccupiedPlace } from '../worktree/occupied-place.ts';
-import { freePlace, placeFor, refuseToStrand, type AskedPlace } from '../worktree/place.ts';
+import { freePlace, placeFor, refuseToStrand } from '../worktree/place.ts';
+import type { LoopRequest } from './create-loop.ts';
 import { takeOverMarkers } from './markers.ts';
 import { AlreadyOwned, AlreadyStarted, asUserError, NameTaken } from './refusals.ts';
 
-export interface NameRequest {
-  /** Made by the caller; absent for a request that is never sent twice. */
-  readonly id?: string | undefined;
-  readonly workspace: string;
-  readonly name: string | null;
-  readonly prompt: PromptSource;
-  readonly policy: Policy;
-  readonly env: Readonly<Record<string, string>>;
-  readonly worktree?: boolean;
-  readonly worktreeAt?: AskedPlace | undefined;
-  readonly fresh: boolean;
-  readonly task?: TaskIds | undefined;
+export interface NameRequest extends LoopRequest {
   /** Notes in the state of the new loop what was asked for. */
   readonly note: (folder: LoopFolder) => void;
 }

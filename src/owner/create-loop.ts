@@ -256,21 +256,11 @@ async function makeTree(
 }
 
 function specOf(
-  {
-    workspace,
-    task,
-    agent,
-    prompt,
-    parent,
-    place,
-    session,
-    tags = [],
-    policy,
-    window,
-    family,
-  }: PlacedRequest,
+  request: PlacedRequest,
   { id, name, worktree }: { readonly id: string; readonly name: string; readonly worktree: Worktree | null },
 ): Spec {
+  const { workspace, task, agent, prompt, parent, place, session, tags = [], policy, family } = request;
+  const { window } = request;
   return {
     version: 1,
     id,
