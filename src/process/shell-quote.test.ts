@@ -2,13 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { shellQuote } from '../loop/shell-quote.ts';
 
-it.each(['plain', '/a/b-c_d.e', 'user@host:path', '--flag=value', 'a,b+c%d'])(
-  'leaves %j as it is',
-  (word) => {
-    expect(shellQuote(word)).toBe(word);
-  },
-);
-
 const characters = Array.from({ length: 0x7f }, (_, code) => String.fromCharCode(code + 1));
 const words = [
   '',

@@ -238,10 +238,7 @@ export class ToyDriver {
       this.#recordEnding(effect.run, process.script.ending);
       return;
     }
-    if (openRun(this.state)?.receipt === null) {
-      const receipt = { pid: 1, startTime: '1', bootId: 'b', pidNamespace: 'n' };
-      this.append({ type: 'run.started', run: effect.run, receipt });
-    }
+    this.#noteStart(effect.run);
     const half = process.startedAt + process.script.ms / 2;
     if (Number.isFinite(half) && half > this.#world.clock) {
       const finish = (): void =>
@@ -260,10 +257,18 @@ export class ToyDriver {
     this.#tasks.set(effect.key, { effect, at, finish });
   }
 
+  /** Journals that a run has begun, if an earlier driver died before it could. */
+  #noteStart(run: string): void {
+    const receipt = { pid: 1, startTime: '1', bootId: 'b', pidNamespace: 'n' };
+    if (openRun(this.state)?.receipt === null) this.append({ type: 'run.started', run, receipt });
+  }
+
   #endRun(run: string, ending: RunEnding): void {
     this.#world.kill(run);
     const process = this.#world.processes.get(run);
     const output = process === undefined ? null : this.#world.output(process);
+    // It may have used something.
+    if (process !== undefined && process.script.ending.how !== 'not-started') this.#noteStart(run);
     // Do not write known output again; a driver that crashes after every event would never get further.
     if (output !== null && output.offset > (openRun(this.state)?.output.offset ?? 0)) {
       this.append({ type: 'run.output', run, ...output });
