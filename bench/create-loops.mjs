@@ -18,6 +18,6 @@ for (const { workspace, name, argv } of JSON.parse(readFileSync(0, 'utf8'))) {
     parent: null,
   });
   enlist(loop.spec.id);
-  loop.close();
+  loop.giveAway();
   process.stdout.write(`${loop.spec.id}\n`);
 }

@@ -134,7 +134,7 @@ const FOLDERS = {
   session: [
     'session.ts',
     'a loop inside a session of another program: a step per turn, and how each host program asks for it',
-    'loop text/one-line.ts text/session.ts files journal agents hosts config engine store owner views user-error.ts',
+    'loop text/one-line.ts text/session.ts files journal agents hosts config engine store owner views loops user-error.ts',
   ],
   hook: [
     'hook.ts',

@@ -1,12 +1,7 @@
-import {
-  makeRequest,
-  type Loaded,
-  type MadeRequest,
-  type StartHelp,
-  type StartRequest,
-} from '../owner/make-request.ts';
-import { createLoop } from '../owner/create-loop.ts';
-import type { OwnedLoop } from '../owner/owner.ts';
+import { localLoops } from '../loops/local-loops.ts';
+import type { Begun } from '../loops/loops.ts';
+import type { Loaded, StartRequest } from '../owner/make-request.ts';
+import { parentRun } from '../store/enclosing-runs.ts';
 import { loopResult, type EndedLoop, type LoopResult } from '../views/loop-result.ts';
 import { NeedsTrust } from '../store/trust-of.ts';
 import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../config/config.ts';
@@ -14,6 +9,7 @@ import { withoutSecrets } from '../loop/secrets.ts';
 import { parseTags, parseVariables } from '../config/values.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
+import type { Then } from './background.ts';
 import { askForTrust } from './consent.ts';
 import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
@@ -29,12 +25,8 @@ export interface Work {
   readonly options: RunOptions;
   /** Called with the result when the loop ends or pauses; `time` is the start of a line where lines have the time. */
   readonly ended?: (result: LoopResult, time: string) => void;
-  /** Gives the loop to the daemon and returns the exit code; absent for a loop that is shown until it ends. */
-  readonly detached?: (
-    loop: OwnedLoop,
-    view: ViewOptions,
-    ended: (loop: EndedLoop) => void,
-  ) => Promise<number>;
+  /** Shows a loop that is given to the daemon; absent for one that is shown until it ends. */
+  readonly detached?: (loop: Begun, view: ViewOptions, ended: (loop: EndedLoop) => void) => Then;
   /** Whether `detached` shows the loop until it ends. */
   readonly waits?: boolean;
   /** The first line of the output. */
@@ -61,39 +53,52 @@ export async function begin(work: Work): Promise<number> {
     trust: options.trust,
   };
   const viewWith = (settings: Settings): RunOptions => viewBeside(report, viewOf(options, settings));
-  const loaded = (found: Loaded): void => {
-    if (options.verbose === true) printSettings(found, viewWith(found.settings));
-  };
-  const { request, settings, isInside } = await trusted(asked, options, { loaded });
-  const view = viewWith(settings);
+  let settings: Settings = {};
+  let view = viewWith(settings);
   const say = (line: string): void => warn(`${stampIf(view)}ralph: ${line}\n`);
-  const shown = options.quiet === true ? request : { ...request, say };
+  const help = {
+    loaded(found: Loaded): void {
+      ({ settings } = found);
+      view = viewWith(settings);
+      if (options.verbose === true) printSettings(found, view);
+    },
+    ...(options.quiet === true ? {} : { say }),
+  };
   const ended = (loop: EndedLoop): void => {
     if (report === null && work.ended === undefined) return;
     const result = loopResult(loop);
     work.ended?.(result, stampIf(view));
     report?.write(result);
   };
+  const loops = localLoops();
   // The clean-up after the agent's run would end a loop that this process drives.
-  if (!isInside && !isDetached) {
-    const loop = await createLoop(shown);
+  if (!isDetached && parentRun() === null) {
+    const loop = await trusted(asked, options, (request) => loops.ownNew(request, help));
     if (opening !== undefined && options.quiet !== true)
-      warn(`${stampIf(view)}${opening(request.policy, settings)}\n`);
+      warn(`${stampIf(view)}${opening(loop.state.policy, settings)}\n`);
     return drive(loop, view, ended);
   }
   const { followInBackground, leaveInBackground } = await import('./background.ts');
-  const loop = await createLoop({ ...shown, place: 'background' });
-  if (work.detached !== undefined) return work.detached(loop, view, ended);
-  return isDetached ? leaveInBackground(loop, view) : followInBackground(loop, view, { ended });
+  const shown: Then[] = [];
+  const giving = (loop: Begun): void => {
+    if (work.detached !== undefined) shown.push(work.detached(loop, view, ended));
+    else shown.push(isDetached ? leaveInBackground(loop, view) : followInBackground(loop, view, { ended }));
+  };
+  await trusted(asked, options, (request) => loops.start(request, { ...help, giving }));
+  return (await shown[0]?.()) ?? 0;
 }
 
-/** The request, once the user trusts the settings files. */
-async function trusted(asked: StartRequest, options: RunOptions, help: StartHelp): Promise<MadeRequest> {
+/** Starts it once the user trusts the settings files. */
+async function trusted<T>(
+  asked: StartRequest,
+  options: RunOptions,
+  start: (request: StartRequest) => Promise<T>,
+): Promise<T> {
   try {
-    return await makeRequest(asked, help);
+    return await start(asked);
   } catch (error) {
     if (!(error instanceof NeedsTrust)) throw error;
-    return trusted({ ...asked, trust: await askForTrust(error, options) }, options, help);
+    return trusted({ ...asked, trust: await askForTrust(error, options) }, options, start);
   }
 }
 

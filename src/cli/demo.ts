@@ -2,8 +2,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createLoop } from '../owner/create-loop.ts';
-import { makeRequest } from '../owner/make-request.ts';
+import { localLoops } from '../loops/local-loops.ts';
 import { STATE } from '../store/state-folder.ts';
 import { runGit } from '../scm/git.ts';
 import { UserError } from '../user-error.ts';
@@ -28,7 +27,7 @@ export async function demo(): Promise<number> {
     await runGit(folder, ['init', '--quiet', workspace]);
     writeFileSync(join(workspace, 'greeting.txt'), 'hello wrold\n');
     const agent = fileURLToPath(new URL('./demo-agent.js', import.meta.url));
-    const { request } = await makeRequest({
+    const loop = await localLoops().ownNew({
       workspace,
       name: 'demo',
       prompt: { text: 'Fix the typo in greeting.txt.' },
@@ -36,7 +35,7 @@ export async function demo(): Promise<number> {
       settings: { checks: [{ command: CHECK }], maxIterations: 5 },
       agent: { kind: 'scripted', argv: [process.execPath, agent] },
     });
-    const code = await drive(await createLoop(request), { isTemporary: true });
+    const code = await drive(loop, { isTemporary: true });
     say('');
     if (code !== 0) throw new UserError('the demo failed; see the messages above', code);
     say('In your own repository, with a real agent:');

@@ -16,7 +16,7 @@ it('S4.99 exits 0 after SIGTERM pauses the loop, and puts the previous signal ha
     rmSync(folder, { recursive: true, force: true });
   });
   const { policy } = presets.swarm;
-  const loop = await createLoop({
+  const created = await createLoop({
     workspace: folder,
     name: 'it',
     policy: { ...policy, limits: { ...policy.limits, iterations: 2 } },
@@ -26,6 +26,7 @@ it('S4.99 exits 0 after SIGTERM pauses the loop, and puts the previous signal ha
     fresh: false,
     parent: null,
   });
+  const loop = created.own();
   const before = process.listeners('SIGTERM');
   const driving = drive(loop, {});
   const added = process.listeners('SIGTERM').filter((listener) => !before.includes(listener));

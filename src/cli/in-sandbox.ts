@@ -24,15 +24,15 @@ const STARTS = ['run', 'loop', 'spawn'] as const;
 /** Starts a child loop, and shows its end unless it is left in the background. */
 async function startChild(folder: string, { start, isDetached, isJson }: SandboxStart): Promise<number> {
   const loops = askedLoops(folder);
-  const loop = await loops.start(start);
-  const started = `started ${loop.name} in the background\n`;
+  const { id, name, workspace } = await loops.start(start);
+  const started = `started ${name} in the background\n`;
   if (isDetached) {
-    if (isJson) printJson({ name: loop.name }, 2);
+    if (isJson) printJson({ name }, 2);
     else print(started);
     return 0;
   }
   warn(started);
-  const rest = await loops.wait(loop);
+  const rest = await loops.wait({ id, name, workspace });
   if (rest.is !== 'resting') return 1;
   print(`${statusText(rest.loop, process.env['HOME'])}\n`);
   return rest.loop.summary.record.exitCode;

@@ -18,7 +18,7 @@ export function startIn(command: 'run' | 'loop' | 'spawn', args: readonly string
   const at = args.indexOf('--');
   const words = at < 0 ? args : args.slice(0, at);
   const { values, positionals } = parsed(command, words);
-  const { name = null, tag = [], check, until, agent } = values;
+  const { name, tag = [], check, until, agent } = values;
   const settings = flagSettings(
     definedOnly<RunOptions>({
       maxIterations: values['max-iterations'],
@@ -33,11 +33,12 @@ export function startIn(command: 'run' | 'loop' | 'spawn', args: readonly string
   const waits = values.wait === true || (values.ralph === true && values.detach !== true);
   return {
     start: {
-      task: taskOf(positionals, values.prompt, values['prompt-file']),
+      workspace: process.cwd(),
+      prompt: { text: taskOf(positionals, values.prompt, values['prompt-file']) },
       name,
       tags: parseTags('--tag', tag),
       settings: { ...settings, ...COMMANDS[command] },
-      argv: at < 0 ? [] : args.slice(at + 1),
+      command: at < 0 ? [] : args.slice(at + 1),
     },
     isDetached: command === 'spawn' ? !waits : values.detach === true,
     isJson: values.json === true,

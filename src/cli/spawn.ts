@@ -8,7 +8,7 @@
 import { resolve } from 'node:path';
 import type { StartRequest } from '../owner/make-request.ts';
 import { NameTaken, NoAgentSelected } from '../owner/refusals.ts';
-import type { OwnedLoop } from '../owner/owner.ts';
+import type { Begun } from '../loops/loops.ts';
 import { givenFile } from '../owner/prompt-source.ts';
 import { UserError } from '../user-error.ts';
 import { NoRepository, TreeNotMade } from '../worktree/place.ts';
@@ -19,7 +19,7 @@ import { isTmuxName } from '../store/names.ts';
 import type { Spec } from '../store/spec.ts';
 import { windowName } from '../store/tmux-place.ts';
 import { begin } from './begin.ts';
-import { followInBackground, leaveInBackground, showNotes } from './background.ts';
+import { followInBackground, leaveInBackground, showNotes, type Then } from './background.ts';
 import type { Console } from './console.ts';
 import { flagSettings, type RunOptions, type ViewOptions } from './options.ts';
 import { print, warn } from './print.ts';
@@ -124,7 +124,7 @@ function checkVariables(pairs: readonly string[]): void {
   }
 }
 
-function spawnedLine({ spec: { name, window } }: OwnedLoop, iterations: number): string {
+function spawnedLine({ spec: { name, window } }: Begun, iterations: number): string {
   const place = window === undefined ? '' : ` (tmux: ${windowName(window, name)})`;
   return `spawned ${name}${place} [ralph mode: iteration 1/${iterations}]`;
 }
@@ -155,11 +155,11 @@ function tmuxName(option: string, value: string): string {
 }
 
 /** Shows the loop until it ends. Ctrl-C leaves it to the daemon. */
-async function follow(
-  loop: OwnedLoop,
+function follow(
+  loop: Begun,
   view: ViewOptions,
   { line, ended }: { readonly line: string; readonly ended: (loop: EndedLoop) => void },
-): Promise<number> {
+): Then {
   const { name } = loop.spec;
   showNotes(loop, view);
   const stopWaking = keepDaemonAwake();
@@ -172,9 +172,12 @@ async function follow(
       process.exit(130);
     });
   };
-  const code = await followInBackground(loop, view, { owned, ended });
-  stopWaking();
-  return code;
+  const shown = followInBackground(loop, view, { owned, ended });
+  return async () => {
+    const code = await shown();
+    stopWaking();
+    return code;
+  };
 }
 
 /** The errors of creating a loop for which the document has texts. */

@@ -30,8 +30,10 @@ export async function status(
   if (options.json === true) printJson(statusData(loop), 2);
   else print(`${statusText(loop, process.env['HOME'])}\n`);
   if (summary.status === 'unreadable') return 2;
-  return summary.owner !== null || summary.status === 'in-session' ? 0 : 1;
+  return summary.owner !== null || ACTIVE.has(summary.status) ? 0 : 1;
 }
+
+const ACTIVE: ReadonlySet<LoopSummary['status']> = new Set(['running', 'in-session']);
 
 /** The summary of a loop without secrets. */
 export function shownSummary(loop: LoopReading): LoopSummary {

@@ -1,4 +1,4 @@
-import type { OwnedLoop } from '../owner/owner.ts';
+import type { CreatedLoop } from '../owner/created-loop.ts';
 import { notInBackground } from '../owner/loop-environment.ts';
 import { watchUntil } from '../process/watch.ts';
 import { enlist, isEnlisted } from '../store/background.ts';
@@ -10,8 +10,8 @@ import { ensureDaemon } from './ensure-daemon.ts';
 import { whyNotRun } from './log.ts';
 import { daemonLog, daemonPid } from './place.ts';
 
-/** Gives an owned loop to the daemon; resolves once the daemon owns it, or the loop has ended or paused already. */
-export async function handOver(loop: OwnedLoop): Promise<void> {
+/** Gives a locked loop to the daemon; resolves once the daemon owns it, or the loop has ended or paused already. */
+export async function handOver(loop: Pick<CreatedLoop, 'spec' | 'folder' | 'giveAway'>): Promise<void> {
   const { folder, spec } = loop;
   // Before the loop is given away, so that a crash in between does not leave it without an owner.
   enlist(spec.id);

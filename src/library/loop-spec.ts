@@ -1,7 +1,7 @@
 /** The spec of a loop in a program, and its validation and translation into a request. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { makeRequest, type StartRequest } from '../owner/make-request.ts';
+import type { StartRequest } from '../owner/make-request.ts';
 import type { LoopRequest } from '../owner/create-loop.ts';
 import { fileOrText } from '../owner/prompt-source.ts';
 import { resolveAliases } from '../config/aliases.ts';
@@ -104,7 +104,8 @@ export interface LoopCheck {
   readonly hint?: string | undefined;
 }
 
-export async function requestOf(given: LoopSpec): Promise<LoopRequest> {
+/** What a program asks for, and what it has besides data. */
+export function requestOf(given: LoopSpec): AskedLoop {
   const resolved = resolveAliases(given);
   const spec = resolved.content;
   const [clash] = resolved.clashes;
@@ -123,7 +124,7 @@ export async function requestOf(given: LoopSpec): Promise<LoopRequest> {
     throw new UserError('scm.command is required with scm.tasks, for example: "git"');
   const checks = spec.checks?.map((check) => (typeof check === 'string' ? { command: check } : check));
   const { perform, ...called } = calledAgent(agent);
-  const asked: StartRequest = {
+  const request: StartRequest = {
     ...called,
     workspace,
     name,
@@ -134,8 +135,13 @@ export async function requestOf(given: LoopSpec): Promise<LoopRequest> {
     env,
     fresh,
   };
-  const { request } = await makeRequest(asked, { named: resolved.written });
-  return { ...request, perform };
+  return { request, named: resolved.written, perform };
+}
+
+export interface AskedLoop extends Pick<LoopRequest, 'perform'> {
+  readonly request: StartRequest;
+  /** How the program has written a setting. */
+  readonly named: (setting: string) => string;
 }
 
 export function asFunction(agent: AgentFunction | FunctionAgent): NonNullable<LoopRequest['perform']> {

@@ -1,10 +1,11 @@
 /** The implementation behind `library.ts`, which loads it with the first loop. */
 import { realpathSync, rmSync } from 'node:fs';
-import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
+import type { LoopRequest } from '../owner/create-loop.ts';
+import { create } from '../loops/create.ts';
 import { Rights } from '../loops/rights.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { unlinkProgress } from '../store/aliases.ts';
-import { findFolder, readLoop } from '../store/read-loop.ts';
+import { readLoop } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { Desk } from '../store/store.ts';
 import { removeWorktree } from '../loops/remove-worktree.ts';
@@ -19,11 +20,9 @@ export async function openLoop(
   listener: (event: SeenEvent) => void,
   more: OwnTask = {},
 ): Promise<Loop> {
-  const request = { ...(await requestOf(spec)), ...more };
-  const earlier = request.name === null ? null : findFolder(realpathSync(request.workspace), request.name);
-  if (earlier !== null) await new Rights().require('replace', earlier, 'createLoop()');
-  const owned = await createLoop(request);
-  return new Loop(owned, spec.signal, listener);
+  const { request, named, perform } = requestOf(spec);
+  const loop = await create(request, new Rights(), { named, more: () => ({ perform, ...more }) });
+  return new Loop(loop.own(), spec.signal, listener);
 }
 
 /** What only the loop of document 000 has: its own task folder, and a bus that takes its messages. */

@@ -177,7 +177,7 @@ const plan = fields({
 });
 
 const EVENT = variant('type', {
-  'loop.created': fields({ name: string, policy }),
+  'loop.created': fields({ name: string, policy, left: optional(flag) }),
   'policy.changed': fields({ policy }),
   'owner.changed': fields({ owner: string, agentGone: optional(flag) }),
   'owner.left': fields({}),

@@ -16,8 +16,8 @@ export type LoopEvent = Happening & { readonly at: number };
 
 /** An event without its time. */
 export type Happening =
-  /** The loop was created, with its first policy. */
-  | { readonly type: 'loop.created'; readonly name: string; readonly policy: Policy }
+  /** The loop was created, with its first policy; `left` if its creator left it to another owner, who comes next. */
+  | { readonly type: 'loop.created'; readonly name: string; readonly policy: Policy; readonly left?: true }
   /** The policy was replaced; `by` is set if an edit of `state.json` did it, and absent for a person's new settings. */
   | { readonly type: 'policy.changed'; readonly policy: Policy; readonly by?: 'state.json' }
   /** The tree that the loop starts from is recorded; before the first run. Absent if that was not possible. */

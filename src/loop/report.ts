@@ -49,7 +49,7 @@ export interface LoopReport {
   readonly outcome: Outcome | null;
   readonly success: boolean;
   readonly stopReason: StopReason | null;
-  /** Whether the last owner has left the loop to the next one, instead of crashing. */
+  /** Whether its creator or its last owner has left the loop to the next one, instead of crashing. */
   readonly isLeft: boolean;
   /** In order; earlier ones may be left out. */
   readonly iterations: readonly IterationReport[];
@@ -274,7 +274,7 @@ function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopRep
       return { ...known, lastControl: event.control.type === 'signal' ? 'signal' : 'person' };
     }
     case 'loop.created':
-      return { ...before, startedAt: event.at };
+      return { ...before, startedAt: event.at, isLeft: event.left === true };
     case 'owner.left':
       return { ...before, isLeft: true };
     case 'owner.changed':

@@ -1,16 +1,13 @@
 /** The child loop that an agent in a sandbox can ask for. A field that is not listed here makes the request unreadable. */
 import type { Settings } from '../config/config.ts';
 import { PRESET_NAMES, UNTILS } from '../loop/policy.ts';
-import { list, nonBlank, nullable, object, oneOf, partial, rule, type Rule } from '../loop/shape.ts';
+import { list, nonBlank, object, oneOf, optional, partial, rule, type Rule } from '../loop/shape.ts';
+import type { StartRequest } from '../owner/make-request.ts';
 
-export interface ChildStart {
-  readonly task: string;
-  /** Null for a name that is made from the task. */
-  readonly name: string | null;
-  readonly tags: readonly string[];
+export interface ChildStart extends Pick<StartRequest, 'workspace' | 'name' | 'tags'> {
+  readonly prompt: { readonly text: string };
   readonly settings: ChildSettings;
-  /** The words after `--`. */
-  readonly argv: readonly string[];
+  readonly command: readonly string[];
 }
 
 /** What a sandbox can choose of the settings. */
@@ -38,9 +35,11 @@ const SETTINGS: Readonly<Record<keyof ChildSettings, Rule>> = {
 };
 
 export const CHILD_START: Rule = object({
-  task: text,
-  name: nullable(text),
-  tags: list(text),
+  // The loop works in the tree of its parent, whatever this is.
+  workspace: word,
+  prompt: object({ text }),
+  name: optional(text),
+  tags: optional(list(text)),
   settings: partial(SETTINGS),
-  argv: list(word),
+  command: list(word),
 } satisfies Record<keyof ChildStart, Rule>);

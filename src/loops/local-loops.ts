@@ -1,9 +1,8 @@
 /** The loops of this machine (`loops.ts`). */
-import { handOver } from '../daemon/hand-over.ts';
 import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
+import type { SandboxedParent } from '../owner/owner.ts';
 import { mergeWorktree } from '../worktree/merge.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { UserError } from '../user-error.ts';
 import { diffLoop } from './diff.ts';
 import { findRef, loopAt, ownedLoopAt, refuseUnreadable } from './find.ts';
 import { killLoop } from './kill.ts';
@@ -20,6 +19,8 @@ import { viewOf } from './view.ts';
 
 export interface Here {
   readonly rights?: Rights;
+  /** The loop whose agent asks from a sandbox: the loops that it starts are its children. */
+  readonly confinedTo?: SandboxedParent | undefined;
   /** How a loop is driven that has to be owned for a moment to end it. */
   readonly drive?: Drive;
   /** What the caller has typed, for messages. */
@@ -28,6 +29,7 @@ export interface Here {
 
 export function localLoops({
   rights = new Rights(),
+  confinedTo,
   drive = driveSilently,
   as = asCommand,
 }: Here = {}): LocalLoops {
@@ -42,8 +44,13 @@ export function localLoops({
       await require('look', ref);
       return viewOf(loopAt(ref));
     },
-    start() {
-      throw new UserError('only a sandbox asks for a child loop in this way');
+    async start(request, help = {}) {
+      const { start } = await import('./start.ts');
+      return viewOf(loopAt(await start(request, rights, { ...help, confinedTo })));
+    },
+    async ownNew(request, help = {}) {
+      const { create } = await import('./create.ts');
+      return (await create(request, rights, help)).own();
     },
     async send(ref, control) {
       await require(control.type, ref);
@@ -81,13 +88,11 @@ export function localLoops({
     async resume(ref, request) {
       await require('resume', ref);
       const resumed = await resumeLoop(ref, { ...request, detach: true });
-      if (resumed.is === 'sent') return resumed.sent;
-      await handOver(resumed.loop);
-      return { is: 'resumed' };
+      return resumed.is === 'sent' ? resumed.sent : { is: 'resumed' };
     },
-    async own(ref, request, refuseRunning) {
+    async own(ref, request, help) {
       await require('resume', ref);
-      return resumeLoop(ref, request, refuseRunning);
+      return resumeLoop(ref, request, help);
     },
     async showDiff(ref, what, options, show) {
       await require('look', ref);

@@ -10,21 +10,25 @@ import type { Control } from '../loop/event.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
+import type { CreatedLoop } from '../owner/created-loop.ts';
+import type { StartRequest } from '../owner/make-request.ts';
+import type { OwnedLoop } from '../owner/owner.ts';
 import type { Merged } from '../worktree/merge.ts';
-import type { ChildStart } from './child-start.ts';
+import type { CreateHelp } from './create.ts';
 import type { ChildNow } from '../views/children-now.ts';
 import type { LoopSummary } from '../views/loop-summary.ts';
 import type { RemovedWorktree } from './remove-worktree.ts';
 import type { Removed } from './remove.ts';
-import type { Resumed, ResumeRequest } from './resume.ts';
+import type { Resumed, ResumeHelp, ResumeRequest } from './resume.ts';
 import type { Rewound } from './rewind.ts';
+import type { GiveHelp } from './start.ts';
 
 export interface Loops {
   /** The loop of this name in a folder or above it; `self` is the one of the run that asks. */
   find(name: string, folder: string): Promise<LoopRef>;
   get(loop: LoopRef): Promise<LoopView>;
-  /** Starts a child loop of the one whose sandbox asks. */
-  start(start: ChildStart): Promise<LoopRef>;
+  /** Starts a loop in the background: of a run, or in a sandbox, a child of its loop. */
+  start(request: StartRequest, call?: Call): Promise<LoopView>;
   /** Continues a loop in the background, or the one that runs. */
   resume(loop: LoopRef, request: ResumeRequest): Promise<Sent>;
   send(loop: LoopRef, control: ControlRequest, call?: Call): Promise<Sent>;
@@ -46,8 +50,15 @@ export interface Loops {
 
 /** On this machine. */
 export interface LocalLoops extends Loops {
-  /** Continues a loop: afterwards it belongs to this process, or its owner has the request. */
-  own(loop: LoopRef, request: ResumeRequest, refuseRunning?: (owner: number) => void): Promise<Resumed>;
+  /** `NeedsTrust` is thrown for settings that the user does not trust. */
+  start(request: StartRequest, call?: Call & GiveHelp): Promise<LoopView>;
+  /** Starts a loop that belongs to this process. */
+  ownNew(request: StartRequest, help?: CreateHelp): Promise<OwnedLoop>;
+  /**
+   * Continues a loop where it belongs: afterwards this process owns it, or the daemon, or its owner has the request. A loop that a
+   * run continues belongs to the daemon: the clean-up after the run ends this process.
+   */
+  own(loop: LoopRef, request: ResumeRequest, help?: ResumeHelp): Promise<Resumed>;
   /** Shows with `git diff` what a loop has changed, on our stdout or through `show`; returns git's exit code. */
   showDiff(
     loop: LoopRef,
@@ -65,6 +76,9 @@ export interface LoopRef {
   readonly name: string;
   readonly workspace: string;
 }
+
+/** A loop that is about to be given to the daemon. */
+export type Begun = Pick<CreatedLoop, 'spec' | 'folder' | 'state' | 'notes' | 'mask' | 'shownCommand'>;
 
 /** How a verb is called. */
 export interface Call {

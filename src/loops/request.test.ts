@@ -4,6 +4,7 @@ import { localLoops } from './local-loops.ts';
 import { UserError } from '../user-error.ts';
 
 const loop = { id: 'it-0a1b2c3d', name: 'it', workspace: '/w' };
+const start = { workspace: '/w', prompt: { text: 'x' }, settings: {}, command: [] };
 
 describe('a request', () => {
   it.each([
@@ -12,10 +13,7 @@ describe('a request', () => {
     ['send', [loop, { type: 'tell', text: 'x' }]],
     ['send', [loop, { type: 'stop', now: true, by: 'person' }]],
     ['stopTree', [loop, false]],
-    [
-      'start',
-      [{ task: 'x', name: null, tags: [], settings: { maxCost: 1, checks: [{ command: 'y' }] }, argv: [] }],
-    ],
+    ['start', [{ ...start, settings: { maxCost: 1, checks: [{ command: 'y' }] } }]],
     ['wait', [loop]],
   ] as const)('of the verb %s comes back as it was made', (verb, args) => {
     const request = requestOf(verb, [...args, { signal: new AbortController().signal }]);
@@ -37,8 +35,15 @@ describe('a request', () => {
     { verb: 'send', args: [loop, { type: 'tell', text: ' ' }] },
     { verb: 'send', args: [loop, { type: 'abort', message: 'x' }] },
     { verb: 'send', args: [loop, { type: 'stop', now: true, by: 'deadline' }] },
-    { verb: 'start', args: [{ task: 'x', name: null, tags: [], settings: { setup: ['x'] }, argv: [] }] },
-    { verb: 'start', args: [{ task: 'x', name: null, tags: [], settings: { sandbox: false }, argv: [] }] },
+    { verb: 'start', args: [{ ...start, settings: { setup: ['x'] } }] },
+    { verb: 'start', args: [{ ...start, settings: { sandbox: false } }] },
+    { verb: 'start', args: [{ ...start, prompt: { file: '/etc/passwd' } }] },
+    { verb: 'start', args: [{ ...start, prompt: { text: 'x', spec: '/etc/passwd' } }] },
+    { verb: 'start', args: [{ ...start, env: { PATH: '/x' } }] },
+    { verb: 'start', args: [{ ...start, policy: {} }] },
+    { verb: 'start', args: [{ ...start, files: 'ignored' }] },
+    { verb: 'start', args: [{ ...start, child: false }] },
+    { verb: 'start', args: [{ ...start, trust: 'all' }] },
   ])('is not read from %j', (value) => {
     expect(requestIn(value)).toBeNull();
   });

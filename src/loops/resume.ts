@@ -2,13 +2,15 @@
  * Continues a loop that is paused, was stopped, crashed or hit a limit, or starts one whose creator died.
  *
  * 1. Only its session continues a loop in a session, and only its owner a loop that runs: they get a control.
- * 2. Every other loop belongs to this process afterwards, with its limits changed, and has not been driven yet.
+ * 2. Every other loop belongs to this process afterwards, with its limits changed, and has not been driven yet; or to the daemon.
  */
 import { FLAGS, type Settings } from '../config/config.ts';
 import { policyInput, settingOf } from '../config/policy.ts';
 import type { Policy } from '../loop/policy.ts';
 import { describeProblem, findProblems, mergePolicy } from '../loop/validate.ts';
 import { checkSpendLimits } from '../owner/money.ts';
+import { handOver } from '../daemon/hand-over.ts';
+import type { CreatedLoop } from '../owner/created-loop.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { startUnstarted } from '../owner/start-unstarted.ts';
 import { takeOver } from '../owner/take-over.ts';
@@ -25,7 +27,7 @@ import { UserError } from '../user-error.ts';
 import { summaryOf } from '../views/loop-summary.ts';
 import { requireWorktree } from '../worktree/worktree.ts';
 import { ownedLoopAt, refuseEndedInSession, refuseUnreadable } from './find.ts';
-import type { LoopRef, Sent } from './loops.ts';
+import type { Begun, LoopRef, Sent } from './loops.ts';
 import { driveSilently, sendTo } from './send.ts';
 
 export interface ResumeRequest {
@@ -41,17 +43,25 @@ export interface ResumeRequest {
 
 export type Resumed =
   | { readonly is: 'sent'; readonly sent: Sent; readonly policy: Policy }
-  | { readonly is: 'owned'; readonly loop: OwnedLoop; readonly isDetached: boolean };
+  | { readonly is: 'owned'; readonly loop: OwnedLoop }
+  /** The daemon owns it. */
+  | { readonly is: 'given' };
 
-/** `refuseRunning` may throw before a loop that runs gets a control. */
+export interface ResumeHelp {
+  /** May throw before a loop that runs gets a control. */
+  readonly refuseRunning?: (owner: number) => void;
+  /** Called before the loop is given to the daemon; `isDetached` if it belongs in the background, and no run has asked. */
+  readonly giving?: (loop: Begun, isDetached: boolean) => void;
+}
+
 export async function resumeLoop(
   ref: LoopRef,
   request: ResumeRequest,
-  refuseRunning: (owner: number) => void = () => {},
+  help: ResumeHelp = {},
 ): Promise<Resumed> {
   const folder = new LoopFolder(ref);
   const asked = readAsked(folder);
-  if (asked !== null && isUnstarted(folder)) return start(folder, asked, request);
+  if (asked !== null && isUnstarted(folder)) return start(folder, asked, request, help);
   const found = await ownedLoopAt(ref);
   refuseUnreadable(found);
   const { name, workspace } = ref;
@@ -59,7 +69,7 @@ export async function resumeLoop(
   const policy = changedPolicy(found.state.policy, request.limits, workspace);
   if (policy !== null) await checkSpendLimits(policy.limits, found.spec.agent);
   if (found.owner !== null) {
-    refuseRunning(found.owner);
+    help.refuseRunning?.(found.owner);
     if (policy !== null)
       throw new UserError(`loop ${name} is running; change its limits with: ralph set ${name} …`);
     return send(found, now);
@@ -83,7 +93,8 @@ export async function resumeLoop(
   if (inside !== null && found.spec.parent?.folder === inside.folder) await takePlace(inside, found.folder);
   const loop = await takeOver(workspace, name, { by: 'person', env: own, given });
   loop.resume(policy, now);
-  return { is: 'owned', loop, isDetached };
+  if (isDetached || inside !== null) return give(loop, inside === null, help);
+  return { is: 'owned', loop };
 }
 
 /** A loop whose creator died is created again as it was asked for. */
@@ -91,11 +102,24 @@ async function start(
   folder: LoopFolder,
   asked: Asked,
   { limits, env, detach }: ResumeRequest,
+  help: ResumeHelp,
 ): Promise<Resumed> {
   const policy = changedPolicy(asked.policy, limits, folder.workspace) ?? asked.policy;
   await checkSpendLimits(policy.limits, asked.spec.agent);
-  const loop = await startUnstarted(folder, asked, policy, env);
-  return { is: 'owned', loop, isDetached: detach || asked.spec.place === 'background' };
+  const isChild = parentRun() !== null;
+  const place = detach || isChild ? 'background' : asked.spec.place;
+  const loop = await startUnstarted(folder, asked, policy, { place, given: env });
+  return place === 'background' ? give(loop, !isChild, help) : { is: 'owned', loop: loop.own() };
+}
+
+async function give(
+  loop: CreatedLoop | OwnedLoop,
+  isDetached: boolean,
+  { giving }: ResumeHelp,
+): Promise<Resumed> {
+  giving?.(loop, isDetached);
+  await handOver(loop);
+  return { is: 'given' };
 }
 
 /** Only its session continues a loop; a pause can be taken back from here. */

@@ -19,17 +19,13 @@ export function sandboxFront(parent: SandboxedParent): SandboxFront {
   const own = refOf(parent);
   const rights = new Rights(() => ({ is: 'sandbox', own }));
   const loops: Loops = {
-    ...localLoops({ rights }),
+    ...localLoops({ rights, confinedTo: parent }),
     async find(name) {
       const below = name === own.name ? null : findFolder(treeOf(parent.spec), name);
       if (below === null && (name === own.name || name === 'self')) return own;
       const loop = { id: below?.id ?? '', name, workspace: below?.workspace ?? '' };
       await rights.require('look', loop, name);
       return loop;
-    },
-    async start(start) {
-      const { startForSandbox } = await import('./start-for-sandbox.ts');
-      return startForSandbox(start, parent, rights);
     },
   };
   return (value) => {

@@ -1,10 +1,11 @@
 /**
- * Creating a loop and becoming its owner.
+ * Creating a loop. Who creates it holds its lock, and owns it then or gives it away (`created-loop.ts`).
  *
  * 1. Every reason to refuse is checked before the name is taken, except whether the sandbox hides the agent: that
  *    depends on the loop's own folders, and is undone like every other failure (2).
  * 2. A loop that could not be created leaves nothing behind: no registration, no records, no worktree, no lock. Only one whose
  *    earlier creator died stays as that has left it, so that it can be started once the reason is gone.
+ * 3. With its first event a loop is created. A process that dies after that leaves one that can be resumed.
  */
 import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -13,7 +14,11 @@ import { replaceFile } from '../files/replace-file.ts';
 import { isInRepository } from '../git/fingerprint.ts';
 import { gitPath } from '../git/git.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
+import { openJournal } from '../journal/file.ts';
+import { fold } from '../loop/evolve.ts';
+import type { LoopEvent, StartRecord } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
+import type { LoopState } from '../loop/state.ts';
 import { gitIn } from '../scm/git.ts';
 import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../scm/start.ts';
 import { userGit } from '../scm/user-git.ts';
@@ -40,12 +45,12 @@ import { makeWorktree, placeFor, refuseWorktree, type AskedPlace } from '../work
 import { wantsSetUp } from '../worktree/set-up.ts';
 import { discard, inTree } from '../worktree/worktree.ts';
 import { claimName, refuseSecond, type ClaimedName } from './claim-name.ts';
+import { CreatedLoop } from './created-loop.ts';
 import { forgetDeadCreations } from './dead-creations.ts';
 import type { AgentProgram } from './agent-host.ts';
 import { refusePlan, rememberPlan } from './loop-plan.ts';
 import { checkUpperLimits } from './money.ts';
 import { moveStaleMarkers } from './markers.ts';
-import { OwnedLoop } from './owner.ts';
 import { withRealPaths } from './prompt-source.ts';
 import { refuseEmptyPrompt } from './refuse-empty-prompt.ts';
 import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
@@ -95,8 +100,8 @@ export interface LoopRequest extends AgentProgram {
   readonly say?: (line: string) => void;
 }
 
-/** Creates a loop and becomes its owner. Throws `AlreadyStarted` for a request that was sent before. */
-export async function createLoop(asked: LoopRequest): Promise<OwnedLoop> {
+/** Creates a loop. Throws `AlreadyStarted` for a request that was sent before. */
+export async function createLoop(asked: LoopRequest): Promise<CreatedLoop> {
   const workspace = realpathSync(asked.workspace);
   refuseSecond({ ...asked, workspace });
   // In a worktree, variables such as GIT_DIR would lead git back to the user's own tree.
@@ -183,13 +188,13 @@ interface PlacedRequest extends LoopRequest {
   readonly family: FamilyPlace | null;
 }
 
-/** Writes everything that a loop is made of, up to its first event; `undo` gets what takes it back. */
+/** Writes everything that a loop is made of, up to its first events; `undo` gets what takes it back. */
 async function writeLoop(
   request: PlacedRequest,
   { name, folder, release, earlierProgress }: ClaimedName,
   notes: string[],
   undo: (() => void | Promise<void>)[],
-): Promise<OwnedLoop> {
+): Promise<CreatedLoop> {
   const { workspace, env, perform, turns, post } = request;
   const { id } = folder;
   undo.push(() => forgetLoop(id, workspace));
@@ -226,12 +231,32 @@ async function writeLoop(
     : await recordStart({ spec, folder, env, policy, hasRun: false, isNew: true, say: request.say });
   notes.push(...(recorded?.notes ?? []));
 
-  const loop = new OwnedLoop({ spec, folder, env, notes, release, perform, turns, post });
   // Without a record of the start there is no point in trying after every iteration.
   const hasRecord = recorded === null || recorded.isRecorded;
-  loop.create(hasRecord ? policy : { ...policy, checkpoint: false }, recorded?.start ?? null);
+  const first = hasRecord ? policy : { ...policy, checkpoint: false };
+  const state = writeFirstEvents(spec, folder, first, recorded?.start ?? null);
   forgetAsked(folder);
-  return loop;
+  return new CreatedLoop({ spec, folder, env, notes, release, perform, turns, post }, state);
+}
+
+function writeFirstEvents(
+  { name, place }: Spec,
+  folder: LoopFolder,
+  policy: Policy,
+  start: StartRecord | null,
+): LoopState {
+  const left = place === 'background' ? { left: true as const } : {};
+  const journal = openJournal(folder.journal);
+  try {
+    const at = Date.now();
+    const events: LoopEvent[] = [{ type: 'loop.created', at, name, policy, ...left }];
+    if (start !== null) events.push({ type: 'start.recorded', at, ...start });
+    for (const [index, event] of events.entries()) journal.append(event, index);
+    journal.sync();
+    return fold(events);
+  } finally {
+    journal.close();
+  }
 }
 
 /** What the process asks for, so that the loop can be started if this process dies. A function or a session dies with its program. */

@@ -57,7 +57,7 @@ export interface StartHelp {
   /** Called with the settings before an agent is chosen. */
   readonly loaded?: (loaded: Loaded) => void;
   /** The loop whose agent asks from a sandbox, for its owner. */
-  readonly confinedTo?: SandboxedParent;
+  readonly confinedTo?: SandboxedParent | undefined;
 }
 
 export interface Loaded {

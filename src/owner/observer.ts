@@ -1,6 +1,8 @@
 import type { AgentEvent } from '../agents/agent.ts';
 import type { EngineStop } from '../engine/engine.ts';
 import type { Observer } from '../engine/ports.ts';
+import type { JournalReader } from '../journal/file.ts';
+import type { Projections } from '../projections/projections.ts';
 
 /**
  * Watches a loop through its owner: a live view, a projection, a notifier. An owner has any number of observers, and
@@ -31,6 +33,16 @@ export class Backlog implements LoopObserver {
 
   status(line: string): void {
     this.#kept?.push((observer) => observer.status?.(line));
+  }
+
+  /** Takes the events of a new loop as they are read: they are news to its observers. */
+  after(projections: Projections): JournalReader {
+    return {
+      take: (event) => {
+        projections.take(event);
+        this.appended(event, projections.known.state, projections.known.report);
+      },
+    };
   }
 
   /** Gives an observer what it has missed. */

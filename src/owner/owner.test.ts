@@ -6,6 +6,7 @@ import type { AgentEvent } from '../agents/agent.ts';
 import { presets } from '../loop/presets.ts';
 import { readSpec } from '../store/spec.ts';
 import { createLoop, type LoopRequest } from './create-loop.ts';
+import type { OwnedLoop } from './owner.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -16,6 +17,8 @@ afterEach(() => {
   vi.unstubAllEnvs();
   rmSync(folder, { recursive: true, force: true });
 });
+
+const own = async (asked: LoopRequest): Promise<OwnedLoop> => (await createLoop(asked)).own();
 
 it('S2.78 passes on agent events with their time, tool calls with their id, and the result with cost and tokens', async () => {
   const tokens = { input_tokens: 10, output_tokens: 2 };
@@ -30,7 +33,7 @@ it('S2.78 passes on agent events with their time, tool calls with their id, and 
   writeFileSync(agent, `#!/bin/sh\n${lines.map((line) => `echo '${JSON.stringify(line)}'`).join('\n')}\n`);
   chmodSync(agent, 0o755);
   const before = Date.now();
-  const loop = await createLoop({
+  const loop = await own({
     workspace: folder,
     name: 'it',
     policy: presets['ralph-cli'].policy,
@@ -67,7 +70,7 @@ const request = (more: Partial<LoopRequest> = {}): LoopRequest => ({
 });
 
 it('calls every observer, and gives those that come before `drive` the events until then', async () => {
-  const loop = await createLoop(request());
+  const loop = await own(request());
   const types: string[][] = [[], []];
   loop.observe({ appended: ({ type }) => types[0]?.push(type) });
   await loop.drive({ appended: ({ type }, _, { runs }) => types[1]?.push(`${type} ${runs}`) });
@@ -79,7 +82,7 @@ it('calls every observer, and gives those that come before `drive` the events un
 
 it('refuses to leave a loop whose agent is a function', async () => {
   const perform = async () => ({ events: [], stderr: '', code: 0 });
-  const loop = await createLoop(request({ agent: { kind: 'scripted', argv: [] }, perform }));
+  const loop = await own(request({ agent: { kind: 'scripted', argv: [] }, perform }));
   expect(() => loop.leave()).toThrow('cannot leave a loop whose agent is a function');
   loop.close();
 });
@@ -90,7 +93,7 @@ it('writes into the spec where a loop belongs, and nothing for the foreground', 
     ['b', { place: 'background' }],
   ] as const) {
     // oxlint-disable-next-line no-await-in-loop -- one loop after the other
-    const loop = await createLoop(request({ name, ...more }));
+    const loop = await own(request({ name, ...more }));
     expect(readSpec(loop.folder.spec).place).toBe(name === 'a' ? undefined : 'background');
     loop.close();
   }

@@ -13,7 +13,7 @@ import { Engine, type EngineStop } from '../engine/engine.ts';
 import { PRIVATE_FOLDER } from '../files/files.ts';
 import { makeFolders } from '../files/make-folders.ts';
 import { openJournal, type FileJournal } from '../journal/file.ts';
-import type { Control, Happening, StartRecord } from '../loop/event.ts';
+import type { Control, Happening } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
@@ -100,7 +100,7 @@ export class OwnedLoop {
     const { cutOff } = this.#journal;
     this.notes = cutOff === null ? loop.notes : [...loop.notes, `warning: ${cutOff}`];
     this.#projections.follow(() => this.#journal.mark);
-    this.#hadOwner = this.#projections.known.state.created;
+    this.#hadOwner = loop.isNew !== true;
     this.#posts = new LoopPosts(
       { ...loop, mask: (text) => this.mask.text(text), say: (line) => this.#say(line) },
       this.#journal.length,
@@ -128,13 +128,6 @@ export class OwnedLoop {
   get mask(): Mask {
     this.#mask ??= new Mask(this.#loop.env, startersEnvironment(process.env));
     return this.#mask;
-  }
-
-  /** Writes the first event of a new loop. */
-  create(policy: Policy, start: StartRecord | null): void {
-    this.#append({ type: 'loop.created', name: this.spec.name, policy });
-    if (start !== null) this.#append({ type: 'start.recorded', ...start });
-    this.#engine.sync();
   }
 
   /**
@@ -287,8 +280,9 @@ export class OwnedLoop {
         this.#projections.rebuild();
       },
     };
+    const reader = this.#loop.isNew === true ? this.#backlog.after(this.#projections) : this.#projections;
     // An owner in a session lives for a moment only.
-    return openJournal(folder.journal, this.#projections, guard, { keepsCopy: !isInSession(spec) });
+    return openJournal(folder.journal, reader, guard, { keepsCopy: !isInSession(spec) });
   }
 
   #openEngine(): Engine {
@@ -389,6 +383,8 @@ export interface OwnedLoopSpec extends StartedLoop, AgentProgram {
   readonly notes: readonly string[];
   /** Releases the lock. */
   readonly release: () => void;
+  /** This process has created it, and is its first owner. */
+  readonly isNew?: true;
 }
 
 /** A loop whose sandboxed agent may start child loops. */

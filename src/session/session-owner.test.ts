@@ -62,7 +62,7 @@ describe('a loop of another session', () => {
       fresh: false,
       parent: null,
     });
-    other.close();
+    other.own().close();
     writeState('s1', { ...stateOf('s1'), loop: other.spec.id });
     expect(await endTurn('s1', said(PROMISE))).toEqual({ type: 'none' });
     await cancelSession('s1', undefined, other.spec.id);

@@ -4,22 +4,25 @@ import { parseDuration } from '../config/values.ts';
 import type { Policy } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import type { LoopRequest } from '../owner/create-loop.ts';
-import { makeRequest } from '../owner/make-request.ts';
+import type { MadeRequest, StartRequest } from '../owner/make-request.ts';
 import type { RalphArguments } from './arguments.ts';
 
-/** The request for a task, from the trusted settings of the workspace and what was asked for; throws a `UserError`. */
-export async function sessionRequest(
-  workspace: string,
-  asked: RalphArguments,
-  delayMs: number,
-): Promise<LoopRequest> {
-  const { request, files } = await makeRequest({
+/** What is asked for a task. */
+export function startOf(workspace: string, asked: RalphArguments): StartRequest {
+  return {
     workspace,
     prompt: { text: asked.prompt },
     settings: flagsFor(asked),
     agent: { kind: 'scripted', argv: [] },
-  });
-  const { policy, notes = [] } = request;
+  };
+}
+
+/** What is different in a session from what the trusted settings of the workspace make of it. */
+export function changedInSession(
+  { request: { policy, notes = [] }, files }: MadeRequest,
+  asked: RalphArguments,
+  delayMs: number,
+): Pick<LoopRequest, 'policy' | 'place' | 'notes'> {
   const ignored = [
     ...(policy.sandbox === null ? [] : ['sandbox']),
     ...(files.merged.worktree === true ? ['worktree'] : []),
@@ -27,7 +30,6 @@ export async function sessionRequest(
   const ignoredNote = `the setting ${ignored.join(' and ')} does not apply to a loop inside a session; use ralph run for it`;
   const all = promised(policy);
   return {
-    ...request,
     policy: inSession(asked.strict === true ? strictly(all) : all, delayMs),
     place: 'session',
     notes: ignored.length === 0 ? notes : [...notes, ignoredNote],

@@ -77,16 +77,21 @@ export async function startSession(request: SessionRequest): Promise<StartedSess
   if (!existsSync(request.workspace)) throw new UserError(`there is no folder ${visible(request.workspace)}`);
   const workspace = realpathSync(request.workspace);
   // Not needed to end a turn, which is to be fast: what reads settings and creates loops is half of all code.
-  const [{ sessionRequest }, { createLoop }] = await Promise.all([
+  const [{ changedInSession, startOf }, { create }, { Rights }] = await Promise.all([
     import('./session-request.ts'),
-    import('../owner/create-loop.ts'),
+    import('../loops/create.ts'),
+    import('../loops/rights.ts'),
   ]);
-  const made = await sessionRequest(workspace, asked, delayMs);
-  const { policy } = made;
-  await cancelSession(session, stateDir);
-  forgetEnded(stateDir);
   const turns = new Turns(null);
-  const loop = await createLoop({ ...made, env, session, tags: [program], turns });
+  const created = await create(startOf(workspace, asked), new Rights(), {
+    async more(made) {
+      await cancelSession(session, stateDir);
+      forgetEnded(stateDir);
+      return { ...changedInSession(made, asked, delayMs), env, session, tags: [program], turns };
+    },
+  });
+  const loop = created.own();
+  const { policy } = loop.state;
   const [detector] = policy.completion.detectors;
   const promise = detector !== undefined && 'value' in detector ? detector.value : '';
   const state: RalphLoopState = {

@@ -4,6 +4,7 @@ import { NOTHING_KNOWN, spends, type IterationSpend } from '../loop/report.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import { openRun } from '../loop/run.ts';
 import { orphanOf } from '../recovery/orphan.ts';
+import { isEnlisted } from '../store/background.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { familyNow } from '../store/family.ts';
 import { journalProblem } from '../store/journal-problem.ts';
@@ -104,7 +105,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     if (trouble !== null) return 'unreadable';
     if (state.outcome !== null) return state.outcome.type;
     if (state.control.paused) return 'paused';
-    if (owner !== null) return 'running';
+    if (owner !== null || isStarting(loop)) return 'running';
     if (isInSession(spec)) return 'in-session';
     return report.isLeft ? 'left' : 'crashed';
   }
@@ -150,6 +151,11 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     spends: spends(report).map(withoutUnknown),
     record,
   };
+}
+
+/** Whether its creator has left it to the daemon, which takes it over in a moment. */
+function isStarting({ spec, state, report }: LoopReading): boolean {
+  return report.isLeft && state.iteration === 0 && isEnlisted(spec.id);
 }
 
 /** Without the folder, except in the command. */

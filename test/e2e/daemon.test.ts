@@ -26,6 +26,11 @@ describe('ralph run --detach', () => {
     exits(status, 0);
     expect(status.stdout).toMatch(new RegExp(`^Status: running\n[^]*^Owner: process ${daemon}\n`, 'm'));
     const turn = await rig.nextTurn();
+    expect(rig.loop('a').events.slice(0, 3)).toMatchObject([
+      { type: 'loop.created', left: true },
+      { type: 'start.recorded' },
+      { type: 'owner.changed', owner: String(daemon) },
+    ]);
     await turn.prints('<promise>DONE</promise>\n');
     await turn.exits(0);
     await rig.loop('a').journals('loop.ended');
