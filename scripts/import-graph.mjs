@@ -116,25 +116,25 @@ const FOLDERS = {
     'the daemon as a service of systemd or launchd',
     'loop files process store daemon user-error.ts',
   ],
-  views: [
-    null,
-    'one file per view of a loop for people and programs: summary, result, live stream',
-    'loop text/times.ts text/waits.ts files process tmux journal agents git config store sandbox scm recovery worktree owner user-error.ts',
+  surroundings: [
+    'survey.ts',
+    'what this machine has for loops: agents and their logins, git, a sandbox, likely checks',
+    'files process agents config store sandbox user-error.ts',
   ],
   loops: [
     'loops.ts',
     'the hall: everything that can be done with loops, for every front',
-    'loop files process git journal agents config store sandbox scm recovery worktree projections owner daemon views user-error.ts',
+    'loop text/times.ts text/waits.ts files process tmux git journal agents config store sandbox scm recovery worktree projections owner daemon user-error.ts',
   ],
   library: [
     'library.ts',
     'loops from a program: functions as agents, events, the classes of two documents',
-    'loop bus agents/agent.ts hosts/function-call.ts config/aliases.ts config/closest.ts config/config.ts config/policy.ts config/values.ts store owner views loops user-error.ts',
+    'loop bus agents/agent.ts hosts/function-call.ts config/aliases.ts config/closest.ts config/config.ts config/policy.ts config/values.ts store owner loops user-error.ts',
   ],
   session: [
     'session.ts',
     'a loop inside a session of another program: a step per turn, and how each host program asks for it',
-    'loop text/one-line.ts text/session.ts files journal agents hosts config engine store owner views loops user-error.ts',
+    'loop text/one-line.ts text/session.ts files journal agents hosts config engine store owner loops/summary.ts loops user-error.ts',
   ],
   hook: [
     'hook.ts',
@@ -149,12 +149,12 @@ const FOLDERS = {
   mcp: [
     'server.ts',
     'the MCP server: tools for agents inside a run and for assistants outside',
-    'loop text files process bus config store views loops user-error.ts @modelcontextprotocol/server zod',
+    'loop text files process bus config store loops user-error.ts @modelcontextprotocol/server zod',
   ],
   cli: [
     'main.ts',
     'one file per command, and what it prints',
-    'loop text bus agents/agent.ts config plan store sandbox scm worktree owner daemon service views loops session install mcp user-error.ts commander @clack/prompts',
+    'loop text bus agents/agent.ts config plan store sandbox scm worktree owner daemon service surroundings loops session install mcp user-error.ts commander @clack/prompts',
   ],
 };
 

@@ -8,5 +8,5 @@ export {
   type FactoryOptions,
   type RalphConfig,
 } from './library/architect-loop.ts';
-export type { LoopIteration, LoopResult as RalphLoopResult } from './views/loop-result.ts';
+export type { LoopIteration, LoopResult as RalphLoopResult } from './loops/result.ts';
 export { UserError } from './user-error.ts';

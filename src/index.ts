@@ -11,7 +11,7 @@ export type {
   NamedAgent,
 } from './library/loop-spec.ts';
 export type { AgentContext, AgentFunction, AgentReport, AgentResult } from './library/function-agent.ts';
-export type { LoopIteration, LoopResult } from './views/loop-result.ts';
+export type { LoopIteration, LoopResult } from './loops/result.ts';
 export type { SeenEvent } from './library/recent-events.ts';
 export {
   ArchitectLoop,

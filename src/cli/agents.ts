@@ -1,5 +1,5 @@
 import { startersEnvironment } from '../store/run-environment.ts';
-import { surveyAgents } from '../views/survey.ts';
+import { surveyAgents } from '../surroundings/survey.ts';
 import { agentTable } from '../text/list.ts';
 import { print, printColumns, printJson } from './print.ts';
 

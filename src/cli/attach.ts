@@ -1,8 +1,8 @@
 import { maskOf } from '../store/mask.ts';
 import { readLoopIn, type LoopReading } from '../store/read-loop.ts';
 import { UserError } from '../user-error.ts';
-import { followLoop } from '../views/follow-loop.ts';
-import { attachWindow, closeUnseenWindow, showWindow, windowOf } from '../views/window.ts';
+import { followLoop } from '../loops/follow-loop.ts';
+import { attachWindow, closeUnseenWindow, showWindow, windowOf } from '../loops/window.ts';
 import { Console } from './console.ts';
 import { finish } from './drive.ts';
 import { findLoop, refuseUnreadable } from '../loops/find.ts';

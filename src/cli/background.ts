@@ -1,7 +1,7 @@
 import type { Begun } from '../loops/loops.ts';
 import { readLoopAt } from '../store/read-loop.ts';
-import { followLoop } from '../views/follow-loop.ts';
-import type { EndedLoop } from '../views/loop-result.ts';
+import { followLoop } from '../loops/follow-loop.ts';
+import type { EndedLoop } from '../loops/result.ts';
 import { Console, detailLine } from './console.ts';
 import { finish } from './drive.ts';
 import type { ViewOptions } from './options.ts';

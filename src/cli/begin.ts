@@ -1,8 +1,8 @@
 import { localLoops } from '../loops/local-loops.ts';
 import type { Begun } from '../loops/loops.ts';
+import { type EndedLoop, type LoopResult, loopResult } from '../loops/result.ts';
 import type { Loaded, StartRequest } from '../owner/make-request.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
-import { loopResult, type EndedLoop, type LoopResult } from '../views/loop-result.ts';
 import { NeedsTrust } from '../store/trust-of.ts';
 import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../config/config.ts';
 import { withoutSecrets } from '../loop/secrets.ts';

@@ -8,7 +8,7 @@ import { counted } from '../loop/counted.ts';
 import { enlisted } from '../store/background.ts';
 import { readLoopOf } from '../store/read-loop.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
-import { closeUnseenWindow, showWindow } from '../views/window.ts';
+import { closeUnseenWindow, showWindow } from '../loops/window.ts';
 import { reasonOf } from '../user-error.ts';
 import { homely } from '../text/one-line.ts';
 import { print, printJson } from './print.ts';

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { readSettings } from '../config/read.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
-import { examineMachine, type Finding } from '../views/survey.ts';
+import { examineMachine, type Finding } from '../surroundings/survey.ts';
 import { wrap } from '../text/columns.ts';
 import { trustOf } from '../store/trust-of.ts';
 import { trustSentence } from '../text/trust.ts';

@@ -1,9 +1,9 @@
 import type { EndRecord } from '../store/end-record.ts';
-import type { EndedLoop } from '../views/loop-result.ts';
+import type { EndedLoop } from '../loops/result.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { putBack } from '../store/journal-problem.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { workOf } from '../views/worktrees.ts';
+import { workOf } from '../loops/worktrees.ts';
 import { UserError } from '../user-error.ts';
 import { sandboxFront } from '../loops/sandbox-front.ts';
 import { sandboxLine } from '../text/status.ts';
@@ -25,7 +25,7 @@ export async function drive(
   ended?.(loop);
   const { outcome, control } = loop.state;
   if (loop.spec.window !== undefined && (outcome !== null || control.paused)) {
-    const { closeUnseenWindow } = await import('../views/window.ts');
+    const { closeUnseenWindow } = await import('../loops/window.ts');
     await closeUnseenWindow(loop.spec).catch(() => {});
   }
   return code;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Surroundings } from '../views/look-around.ts';
+import type { Surroundings } from '../surroundings/look-around.ts';
 import { findSchemaProblems } from '../config/schema.ts';
 import type { Settings } from '../config/config.ts';
 import * as answers from './init-answers.ts';

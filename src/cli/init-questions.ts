@@ -1,5 +1,5 @@
 /** The questions of `ralph init`, in the order of document 001, and the settings made from the answers. */
-import type { Surroundings } from '../views/look-around.ts';
+import type { Surroundings } from '../surroundings/look-around.ts';
 import type { CheckSettings, ScmSettings, Settings } from '../config/config.ts';
 import * as answers from './init-answers.ts';
 import type { Answer } from './init-answers.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
-import { lookAround, type Surroundings } from '../views/look-around.ts';
+import { lookAround, type Surroundings } from '../surroundings/look-around.ts';
 import { keepConsent } from '../store/trust-of.ts';
 import { writeSettings } from '../store/ralph-folder.ts';
 import { startersEnvironment } from '../store/run-environment.ts';

@@ -1,6 +1,6 @@
 /** The machine-readable result of a loop: JSON, Markdown, or the job summary of a GitHub workflow. */
 import { appendFileSync, writeFileSync } from 'node:fs';
-import type { LoopResult } from '../views/loop-result.ts';
+import type { LoopResult } from '../loops/result.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { markdown } from '../text/report.ts';
 import { oneOf, type ViewOptions } from './options.ts';

@@ -3,7 +3,7 @@ import { mergeSettings } from '../config/config.ts';
 import { readSettings } from '../config/read.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import type { WordingPolicy } from '../loop/policy.ts';
-import { loopResult, type EndedLoop } from '../views/loop-result.ts';
+import { type EndedLoop, loopResult } from '../loops/result.ts';
 import { UserError } from '../user-error.ts';
 import type { Then } from './background.ts';
 import { drive } from './drive.ts';

@@ -1,7 +1,7 @@
 import { readLoops, type LoopReading } from '../store/read-loop.ts';
 import { maskOf } from '../store/mask.ts';
+import { type LoopSummary, summaryOf } from '../loops/summary.ts';
 import { statusData, statusText } from '../text/status.ts';
-import { summaryOf, type LoopSummary } from '../views/loop-summary.ts';
 import { UserError } from '../user-error.ts';
 import { hall, sandboxRequests } from './hall.ts';
 import { listHere, ls } from './ls.ts';

@@ -1,5 +1,5 @@
 import { startersEnvironment } from '../store/run-environment.ts';
-import { listWorktrees } from '../views/worktrees.ts';
+import { listWorktrees } from '../loops/worktrees.ts';
 import { worktreeTable } from '../text/list.ts';
 import { brief } from '../text/one-line.ts';
 import { counted } from '../loop/counted.ts';

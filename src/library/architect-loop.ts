@@ -7,7 +7,7 @@ import type { LoopSpec } from './loop-spec.ts';
 import type { Loop } from './loop.ts';
 import { isJournaled, type SeenEvent } from './recent-events.ts';
 import { rejectUnknown } from './unknown-options.ts';
-import type { LoopResult } from '../views/loop-result.ts';
+import type { LoopResult } from '../loops/result.ts';
 
 /** `RalphConfig` of the document. A limit of 0 means unlimited. */
 export interface RalphConfig {

@@ -4,7 +4,7 @@ import type { FunctionAgent, LoopSpec } from './loop-spec.ts';
 import type { Loop } from './loop.ts';
 import type { OwnTask } from './open-loop.ts';
 import type { SeenEvent } from './recent-events.ts';
-import type { LoopResult } from '../views/loop-result.ts';
+import type { LoopResult } from '../loops/result.ts';
 
 /** Creates a loop and becomes its owner. Throws a `UserError` for an invalid spec. */
 export async function createLoop(spec: LoopSpec): Promise<Loop> {

@@ -3,7 +3,7 @@ import type { StopCause } from '../loop/outcome.ts';
 import type { LoopState } from '../loop/state.ts';
 import { UserError } from '../user-error.ts';
 import { RecentEvents, type SeenEvent } from './recent-events.ts';
-import { loopResult, type LoopResult } from '../views/loop-result.ts';
+import { loopResult, type LoopResult } from '../loops/result.ts';
 
 /** A loop that this program owns. It starts with `run()`, prints nothing and handles no signals. */
 export class Loop {

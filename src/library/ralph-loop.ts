@@ -10,7 +10,7 @@ import { FailedAttempt, type AgentContext } from './function-agent.ts';
 import type { Loop } from './loop.ts';
 import { fatalKind } from './runner-error.ts';
 import { rejectUnknown } from './unknown-options.ts';
-import type { LoopResult } from '../views/loop-result.ts';
+import type { LoopResult } from '../loops/result.ts';
 
 /**
  * Runs the root agent once. An error that it throws or returns makes the attempt fail; a fatal one ends the loop, see

@@ -8,7 +8,7 @@ import { killOwner } from '../store/kill-owner.ts';
 import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
-import { closeWindow } from '../views/window.ts';
+import { closeWindow } from './window.ts';
 import { refuseUnreadable } from './find.ts';
 import type { Killed } from './loops.ts';
 import { driveSilently } from './send.ts';

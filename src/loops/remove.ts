@@ -14,7 +14,7 @@ import type { LoopFolder } from '../store/store.ts';
 import { forgetRecords, spaceOfRecords } from '../scm/start.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { thisProcess } from '../store/lock-owner.ts';
-import { closeWindow } from '../views/window.ts';
+import { closeWindow } from './window.ts';
 import { hasTree } from '../worktree/worktree.ts';
 
 export interface Removed {

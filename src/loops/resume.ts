@@ -24,7 +24,7 @@ import { LoopFolder } from '../store/store.ts';
 import { readAsked, type Asked } from '../store/unstarted.ts';
 import { refuseUnsigned } from '../scm/start.ts';
 import { UserError } from '../user-error.ts';
-import { summaryOf } from '../views/loop-summary.ts';
+import { summaryOf } from './summary.ts';
 import { requireWorktree } from '../worktree/worktree.ts';
 import { ownedLoopAt, refuseEndedInSession, refuseUnreadable } from './find.ts';
 import type { Begun, LoopRef, Sent } from './loops.ts';

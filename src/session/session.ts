@@ -19,7 +19,7 @@ import { findFolder, readLoopOf, specIn } from '../store/read-loop.ts';
 import { isInSession } from '../store/spec.ts';
 import { loopId } from '../store/spec-shape.ts';
 import { loopsFolder, type LoopFolder } from '../store/store.ts';
-import { summaryOf } from '../views/loop-summary.ts';
+import { summaryOf } from '../loops/summary.ts';
 import { visible } from '../text/one-line.ts';
 import { UserError } from '../user-error.ts';
 import type { Answer } from './answer.ts';

@@ -5,10 +5,10 @@ import { costOfLimit, type LimitUse } from '../loop/limit-use.ts';
 import { planCount } from '../loop/plan.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import type { Spec } from '../store/spec.ts';
-import type { LoopSummary } from '../views/loop-summary.ts';
-import type { AgentSurvey } from '../views/survey.ts';
-import type { WorkerRecord } from '../views/worker-record.ts';
-import type { WorktreeSummary } from '../views/worktrees.ts';
+import type { LoopSummary } from '../loops/summary.ts';
+import type { AgentSurvey } from '../surroundings/survey.ts';
+import type { WorkerRecord } from '../loops/worker-record.ts';
+import type { WorktreeSummary } from '../loops/worktrees.ts';
 
 /** The list of `ralph ls`, below its head; columns that no loop needs are left out. */
 export function loopTable(rows: readonly LoopRow[], withWorkspace: boolean): readonly (readonly string[])[] {

@@ -2,7 +2,7 @@ import { costText } from '../loop/report.ts';
 import { evidenceRows } from './evidence.ts';
 import { limitChangeText } from './limits.ts';
 import { planRows } from './plan.ts';
-import type { LoopIteration, LoopResult } from '../views/loop-result.ts';
+import type { LoopIteration, LoopResult } from '../loops/result.ts';
 
 /** The result of a loop as Markdown; with `folds`, the output of failed checks is folded in HTML. */
 export function markdown(result: LoopResult, folds: boolean): string {

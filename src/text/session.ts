@@ -5,7 +5,7 @@ import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { clockTime } from './times.ts';
 import type { EndRecord } from '../store/end-record.ts';
-import type { LoopSummary } from '../views/loop-summary.ts';
+import type { LoopSummary } from '../loops/summary.ts';
 import type { Answer } from '../session/answer.ts';
 import type { RalphLoopState } from '../session/session-file.ts';
 

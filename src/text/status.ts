@@ -7,7 +7,7 @@ import type { OpenQuestion } from '../loop/questions.ts';
 import { spendOf, type Knowledge } from '../loop/report.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import type { LoopView } from '../loops/loops.ts';
-import type { ChildNow } from '../views/children-now.ts';
+import type { ChildNow } from '../loops/view.ts';
 import { commitsText } from './commits.ts';
 import { evidenceRows } from './evidence.ts';
 import { limitChangeText } from './limits.ts';

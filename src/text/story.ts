@@ -12,7 +12,7 @@ import type { LoopState } from '../loop/state.ts';
 import type { EndRecord } from '../store/end-record.ts';
 import { hideLikelyKeys } from '../loop/secrets.ts';
 import type { Spec } from '../store/spec.ts';
-import type { LoopSummary } from '../views/loop-summary.ts';
+import type { LoopSummary } from '../loops/summary.ts';
 import { limitChangeText, givenLimits, limitWords } from './limits.ts';
 import { brief, oneLine } from './one-line.ts';
 import { linesFor, STOPPING } from './lines.ts';

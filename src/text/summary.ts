@@ -1,6 +1,6 @@
 import { howItFailed } from '../loop/exit-code.ts';
 import type { EndRecord } from '../store/end-record.ts';
-import type { WorktreeSummary } from '../views/worktrees.ts';
+import type { WorktreeSummary } from '../loops/worktrees.ts';
 import { isLoopId } from '../loop/child-report.ts';
 import { counted, duration } from '../loop/counted.ts';
 import { mergeByHand } from '../loop/shell-quote.ts';

@@ -16,7 +16,7 @@ import { learn, NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { readLoopAt } from '../../src/store/read-loop.ts';
 import type { Spec } from '../../src/store/spec.ts';
 import { LoopFolder } from '../../src/store/store.ts';
-import { summaryOf } from '../../src/views/loop-summary.ts';
+import { summaryOf } from '../../src/loops/summary.ts';
 import { mutatedBytes, mutatedValue } from './fuzz-inputs.ts';
 import { replay } from './histories.ts';
 import { scenario } from './scenario.ts';

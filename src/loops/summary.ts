@@ -3,6 +3,10 @@ import type { Outcome } from '../loop/outcome.ts';
 import { NOTHING_KNOWN, spends, type IterationSpend } from '../loop/report.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import { openRun } from '../loop/run.ts';
+import type { Until } from '../loop/policy.ts';
+import { claimWays } from '../loop/prompt-plan.ts';
+import { howItFailed } from '../loop/exit-code.ts';
+import { hideKeys } from '../loop/secrets.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { isEnlisted } from '../store/background.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
@@ -16,7 +20,6 @@ import { whySetAside } from '../store/trouble.ts';
 import { windowName } from '../store/tmux-place.ts';
 import { reasonOf } from '../user-error.ts';
 import { waitingFor } from '../text/waits.ts';
-import { verificationOf, type Verification } from './verification.ts';
 
 /** The state of a loop, for `ralph ls` and `ralph status`. */
 export interface LoopSummary {
@@ -166,4 +169,45 @@ function withoutFolder(trouble: string, { folder, remedy = '' }: LoopReading): s
 
 function withoutUnknown(spend: IterationSpend): LoopSummary['spends'][number] {
   return { ...spend, usd: spend.source === null ? null : spend.usd };
+}
+
+/** What completes a loop: how its agent can claim to be done, and the checks that verify it. */
+interface Verification {
+  readonly until: Until;
+  /** The file whose existence is a claim; null if no file is. */
+  readonly doneFile: string | null;
+  /** What the agent can print as a claim; null if no text is one, or none that it could be told. */
+  readonly words: string | null;
+  readonly checks: readonly VerifyingCheck[];
+}
+
+/** A check with its last result. */
+interface VerifyingCheck {
+  readonly command: string;
+  /** Null if it has not run yet. */
+  readonly passed: boolean | null;
+  /** `exit 1`, `Timeout`; null if it has not failed. */
+  readonly failure: string | null;
+  /** The copy of its output on the desk. */
+  readonly log: string | null;
+}
+
+function verificationOf({ state, report, folder }: LoopReading): Verification {
+  const { completion, checks } = state.policy;
+  const ways = claimWays(state.policy);
+  const marker = ways?.marker ?? null;
+  return {
+    until: completion.until,
+    doneFile: marker === null ? null : folder.desk.marker(marker),
+    words: ways?.tag ?? ways?.word ?? null,
+    checks: checks.commands.map(({ command }) => {
+      const result = report.checks.find((one) => one.command === command)?.result;
+      return {
+        command: hideKeys(command),
+        passed: result === undefined ? null : result.code === 0,
+        failure: result === undefined || result.code === 0 ? null : howItFailed(result),
+        log: result?.log ?? null,
+      };
+    }),
+  };
 }

@@ -5,7 +5,7 @@ import { LoopFolder } from '../store/store.ts';
 import type { Spec } from '../store/spec.ts';
 import { GitError, resolveRevision } from '../git/git.ts';
 import { workIn, type Work } from '../git/work.ts';
-import { summaryOf, type LoopSummary } from './loop-summary.ts';
+import { summaryOf, type LoopSummary } from './summary.ts';
 import { gitIn, withGitErrorsForUser } from '../scm/git.ts';
 import { startRef } from '../scm/start.ts';
 import { readSetUpTree } from '../worktree/set-up.ts';

@@ -4,7 +4,7 @@ import { openRun } from '../loop/run.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { treeOf } from '../store/spec.ts';
 import { tmuxPlaceOf } from '../store/tmux-place.ts';
-import { summaryOf, type LoopSummary } from './loop-summary.ts';
+import { summaryOf, type LoopSummary } from './summary.ts';
 
 /** A loop as a worker of document 003, with the fields of our own summary that have other names. */
 export interface WorkerRecord extends Omit<LoopSummary, 'status'> {
