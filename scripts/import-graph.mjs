@@ -124,7 +124,7 @@ const FOLDERS = {
   loops: [
     'loops.ts',
     'the hall: everything that can be done with loops, for every front',
-    'loop text/times.ts text/waits.ts files process tmux git journal agents config store sandbox scm recovery worktree projections owner daemon user-error.ts',
+    'loop text/waits.ts files process tmux git journal agents config store sandbox scm recovery worktree projections owner daemon user-error.ts',
   ],
   library: [
     'library.ts',

@@ -48,6 +48,6 @@ function subcommands(ralph: Command, done: Done): void {
     .option(...WORKSPACE)
     .action(async (options: object) => {
       const { listWorkers } = await import('./ralph.ts');
-      done(listWorkers(options));
+      done(await listWorkers(options));
     });
 }

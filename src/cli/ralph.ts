@@ -1,13 +1,12 @@
 /** `ralph ralph`: document 003's `swarm ralph`, with its texts. A name that no loop has is a worker that is no loop. */
 import { viewOf } from '../loops/view.ts';
 import { statusText } from '../text/status.ts';
-import { ofLimit } from '../loop/counted.ts';
 import { wordings } from '../loop/wording.ts';
-import { masks } from '../store/mask.ts';
-import { readLoops, type LoopReading } from '../store/read-loop.ts';
+import type { LoopReading } from '../store/read-loop.ts';
 import { UserError } from '../user-error.ts';
-import { summaryOf } from '../loops/summary.ts';
-import { WORKER_STATUSES, workerRecord, workerStatus } from '../loops/worker-record.ts';
+import { rowOf, WORKER_STATUSES } from '../loops/list.ts';
+import { localLoops } from '../loops/local-loops.ts';
+import { ralphTable, workerRecord } from '../text/workers.ts';
 import { pause } from './control.ts';
 import { findLoop } from '../loops/find.ts';
 import { oneOf } from './options.ts';
@@ -21,7 +20,7 @@ interface Where {
 
 export function workerStatusOf(name: string, options: Where): number {
   const loop = findWorker(name, options);
-  print(`${statusText(viewOf(loop), process.env['HOME'], workerStatus(loop))}\n`);
+  print(`${statusText(viewOf(loop), process.env['HOME'], rowOf(loop).worker.status)}\n`);
   return 0;
 }
 
@@ -36,35 +35,22 @@ export async function resumeWorker(name: string, options: Where): Promise<number
 }
 
 /** The loops of the workspace; nothing if there are none. */
-export function listWorkers(options: ListOptions): number {
+export async function listWorkers(options: ListOptions): Promise<number> {
   const format = oneOf('--format', options.format ?? 'table', ['table', 'json', 'names']);
   const status = oneOf('--status', options.status ?? 'all', [...WORKER_STATUSES, 'all']);
-  const loops = readLoops(listedWorkspace(options)).filter(
-    (loop) => status === 'all' || workerStatus(loop) === status,
-  );
-  const mask = masks();
-  if (format === 'json')
-    printJson(
-      loops.map((loop) => mask(loop.spec).value(workerRecord(loop))),
-      2,
-    );
-  else if (format === 'names') for (const { spec } of loops) print(`${spec.name}\n`);
-  else if (loops.length > 0) printColumns([HEAD, ...loops.map(rowOf)]);
+  const rows = await localLoops().list({
+    workspace: listedWorkspace(options),
+    status: status === 'all' ? null : status,
+  });
+  if (format === 'json') printJson(rows.map(workerRecord), 2);
+  else if (format === 'names') for (const { name } of rows) print(`${name}\n`);
+  else if (rows.length > 0) printColumns(ralphTable(rows));
   return 0;
 }
 
 interface ListOptions extends Where {
   readonly format?: string;
   readonly status?: string;
-}
-
-const HEAD = ['NAME', 'RALPH_STATUS', 'WORKER_STATUS', 'ITERATION', 'FAILURES'];
-
-function rowOf(loop: LoopReading): readonly string[] {
-  const { iterations, iterationLimit } = summaryOf(loop);
-  const worker = workerRecord(loop).pid === null ? 'stopped' : 'running';
-  const failures = String(loop.state.failures.total);
-  return [loop.spec.name, workerStatus(loop), worker, ofLimit(iterations, iterationLimit), failures];
 }
 
 function findWorker(name: string, options: Where): LoopReading {

@@ -1,4 +1,4 @@
-import { readLoops, type LoopReading } from '../store/read-loop.ts';
+import type { LoopReading } from '../store/read-loop.ts';
 import { maskOf } from '../store/mask.ts';
 import { type LoopSummary, summaryOf } from '../loops/summary.ts';
 import { statusData, statusText } from '../text/status.ts';
@@ -19,9 +19,7 @@ export async function status(
     return ls(options);
   }
   if (name === null && sandboxRequests() === null) {
-    const workspace = listedWorkspace(options);
-    if (options.json !== true) return listHere(workspace);
-    printJson(readLoops(workspace).map(shownSummary), 2);
+    await listHere(listedWorkspace(options), options.json === true);
     return 0;
   }
   const loops = hall();

@@ -1,5 +1,3 @@
-import { startersEnvironment } from '../store/run-environment.ts';
-import { listWorktrees } from '../loops/worktrees.ts';
 import { worktreeTable } from '../text/list.ts';
 import { brief } from '../text/one-line.ts';
 import { counted } from '../loop/counted.ts';
@@ -13,7 +11,7 @@ interface Where {
 
 /** `ralph worktree ls`: lists the worktrees of the loops of this workspace. */
 export async function listTrees(options: Where & { readonly json?: boolean }): Promise<number> {
-  const trees = await listWorktrees(listedWorkspace(options), startersEnvironment(process.env));
+  const trees = await localLoops().worktrees(listedWorkspace(options));
   if (options.json === true) {
     printJson(trees, 2);
     return 0;

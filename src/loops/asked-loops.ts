@@ -17,6 +17,7 @@ export function askedLoops(folder: string): Loops {
   const wait = asks('wait');
   return {
     find: asks('find'),
+    list: asks('list'),
     get: asks('get'),
     resume: asks('resume'),
     send: asks('send'),

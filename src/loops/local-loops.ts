@@ -6,6 +6,7 @@ import { startersEnvironment } from '../store/run-environment.ts';
 import { diffLoop } from './diff.ts';
 import { findRef, loopAt, ownedLoopAt, refuseUnreadable } from './find.ts';
 import { killLoop } from './kill.ts';
+import { keysFor, rowsOf, straysIn } from './list.ts';
 import type { LocalLoops, LoopRef } from './loops.ts';
 import { resumeLoop } from './resume.ts';
 import { removeLoop } from './remove.ts';
@@ -16,6 +17,7 @@ import { driveSilently, sendTo, type Drive } from './send.ts';
 import { stopTree } from './stop-tree.ts';
 import { untilRest } from './until-rest.ts';
 import { viewOf } from './view.ts';
+import { listWorktrees } from './worktrees.ts';
 
 export interface Here {
   readonly rights?: Rights;
@@ -39,6 +41,12 @@ export function localLoops({
       const ref = findRef(folder, name);
       await require('look', ref);
       return ref;
+    },
+    async list(filter) {
+      return rowsOf(
+        keysFor(filter).filter((key) => rights.allow('look', key)),
+        filter,
+      );
     },
     async get(ref) {
       await require('look', ref);
@@ -94,6 +102,10 @@ export function localLoops({
       await require('resume', ref);
       return resumeLoop(ref, request, help);
     },
+    async strays(workspace) {
+      return straysIn(workspace);
+    },
+    worktrees: (workspace) => listWorktrees(workspace, startersEnvironment(process.env)),
     async showDiff(ref, what, options, show) {
       await require('look', ref);
       return diffLoop(loopAt(ref), what, options, show);

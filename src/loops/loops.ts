@@ -15,6 +15,7 @@ import type { StartRequest } from '../owner/make-request.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import type { Merged } from '../worktree/merge.ts';
 import type { CreateHelp } from './create.ts';
+import type { Filter, LoopRow, Strays } from './list.ts';
 import type { LoopSummary } from './summary.ts';
 import type { ChildNow } from './view.ts';
 import type { RemovedWorktree } from './remove-worktree.ts';
@@ -22,10 +23,13 @@ import type { Removed } from './remove.ts';
 import type { Resumed, ResumeHelp, ResumeRequest } from './resume.ts';
 import type { Rewound } from './rewind.ts';
 import type { GiveHelp } from './start.ts';
+import type { WorktreeSummary } from './worktrees.ts';
 
 export interface Loops {
   /** The loop of this name in a folder or above it; `self` is the one of the run that asks. */
   find(name: string, folder: string): Promise<LoopRef>;
+  /** The loops that a filter wants, by workspace and name. */
+  list(filter: Filter): Promise<readonly LoopRow[]>;
   get(loop: LoopRef): Promise<LoopView>;
   /** Starts a loop in the background: of a run, or in a sandbox, a child of its loop. */
   start(request: StartRequest, call?: Call): Promise<LoopView>;
@@ -59,6 +63,10 @@ export interface LocalLoops extends Loops {
    * run continues belongs to the daemon: the clean-up after the run ends this process.
    */
   own(loop: LoopRef, request: ResumeRequest, help?: ResumeHelp): Promise<Resumed>;
+  /** What is no loop of a workspace and looks like one; without a workspace, the loops whose workspace is gone. */
+  strays(workspace: string | null): Promise<Strays>;
+  /** The worktrees of the loops of a workspace of which the folder, the registration or the branch exists. */
+  worktrees(workspace: string): Promise<readonly WorktreeSummary[]>;
   /** Shows with `git diff` what a loop has changed, on our stdout or through `show`; returns git's exit code. */
   showDiff(
     loop: LoopRef,

@@ -2,7 +2,18 @@
  * A verb of the hall as JSON, and its answer. A request comes from where an agent can write, so every argument is checked.
  */
 import { controlIn } from '../loop/control-shape.ts';
-import { fits, flag, isRecord, object, rule, string, table, type Rule } from '../loop/shape.ts';
+import {
+  fits,
+  flag,
+  isRecord,
+  nullable,
+  object,
+  optional,
+  rule,
+  string,
+  table,
+  type Rule,
+} from '../loop/shape.ts';
 import { CHILD_START } from './child-start.ts';
 import type { SandboxAnswer } from '../sandbox/requests.ts';
 import { loopId, loopNameRule } from '../store/spec-shape.ts';
@@ -22,6 +33,13 @@ const control = rule('a control', (value) => controlIn(value) !== null);
 /** What the arguments of each verb must look like. */
 const ARGUMENTS: Readonly<Record<keyof Loops, readonly Rule[]>> = {
   find: [string, string],
+  list: [
+    object({
+      workspace: nullable(string),
+      status: optional(nullable(string)),
+      tag: optional(nullable(string)),
+    }),
+  ],
   get: [loop],
   resume: [loop, object({ limits: isObject, now: flag, env: table(string), detach: flag })],
   send: [loop, control],

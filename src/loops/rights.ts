@@ -96,6 +96,19 @@ export class Rights {
     if (stranger !== undefined) throw inRun(verb, loop, stranger, as);
   }
 
+  /** Whether the caller may do this with the loop; not for what the settings allow an assistant. */
+  allow(verb: Exclude<Verb, McpVerb>, loop: LoopRef): boolean {
+    const [forRun, forSandbox, assisted] = RIGHTS[verb];
+    if (forRun === 'any' && forSandbox === 'any' && assisted === 'any') return true;
+    const caller = this.#who;
+    if (caller.is === 'person') return true;
+    if (caller.is === 'sandbox') return holds(forSandbox, whose(loop, { loop: caller.own.id }));
+    return (
+      (caller.is === 'run' || assisted === 'any') &&
+      caller.runs.every((run) => holds(forRun, whose(loop, run)))
+    );
+  }
+
   /** Throws inside a run: `as` changes what loops may do, or something that no loop owns. */
   requireTerms(as: string): void {
     if (!this.isPerson) throw refusal(as, 'it changes what loops may do');

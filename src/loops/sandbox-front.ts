@@ -8,8 +8,10 @@
 import type { SandboxFront } from '../owner/answer-sandbox.ts';
 import type { SandboxedParent } from '../owner/owner.ts';
 import { findFolder } from '../store/read-loop.ts';
+import { registeredIn } from '../store/registry.ts';
 import { treeOf } from '../store/spec.ts';
 import { refOf } from './find.ts';
+import { rowsOf } from './list.ts';
 import { localLoops } from './local-loops.ts';
 import type { Loops } from './loops.ts';
 import { answer, requestIn } from './request.ts';
@@ -26,6 +28,10 @@ export function sandboxFront(parent: SandboxedParent): SandboxFront {
       const loop = { id: below?.id ?? '', name, workspace: below?.workspace ?? '' };
       await rights.require('look', loop, name);
       return loop;
+    },
+    async list(filter) {
+      const others = registeredIn(treeOf(parent.spec)).filter((key) => key.id !== own.id);
+      return rowsOf([own, ...others.filter((key) => rights.allow('look', key))], filter);
     },
   };
   return (value) => {

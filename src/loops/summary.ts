@@ -61,8 +61,7 @@ export interface LoopSummary {
   readonly record: EndRecord;
 }
 
-/** The words that lists show for the status of a loop. */
-export const SHOWN_STATUSES: Readonly<Record<LoopSummary['status'], true>> = {
+const IS_STATUS: Readonly<Record<LoopSummary['status'], true>> = {
   running: true,
   paused: true,
   'in-session': true,
@@ -82,6 +81,10 @@ export const SHOWN_STATUSES: Readonly<Record<LoopSummary['status'], true>> = {
   fatal: true,
   stopped: true,
 };
+
+/** The words that lists show for the status of a loop. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- these are its keys
+export const SHOWN_STATUSES = Object.keys(IS_STATUS) as readonly LoopSummary['status'][];
 
 export function summaryOf(loop: LoopReading): LoopSummary {
   try {

@@ -1,8 +1,8 @@
 /** Tools that show the loops of a workspace and change nothing. */
 import * as z from 'zod';
 import { isRecord } from '../loop/shape.ts';
+import { WORKER_STATUSES } from '../loops/list.ts';
 import type { Loops } from '../loops/loops.ts';
-import { WORKER_STATUSES } from '../loops/worker-record.ts';
 import { statusData } from '../text/status.ts';
 import { option, printed, runForJson } from './command.ts';
 import { duration, loopName, value } from './inputs.ts';

@@ -48,7 +48,7 @@ function formerWorkspace(stateFile: string, known: readonly LoopKey[]): string |
 const MAX_BYTES = 1024 * 1024;
 
 /** The command that takes the loops of a moved workspace along. */
-export function moveCommand(from: string): string {
+function moveCommand(from: string): string {
   return `ralph move ${shellQuote(from)}`;
 }
 

@@ -1,21 +1,23 @@
-/** Lists: of loops, the workers of document 003, worktrees and agents. A table has its head as the first row. */
-import { counted, ofLimit } from '../loop/counted.ts';
+/** Lists: of loops, worktrees and agents, and what is said below them. A table has its head as the first row. */
+import { counted, ofLimit, shortList } from '../loop/counted.ts';
 import type { FamilyCount } from '../loop/event.ts';
 import { costOfLimit, type LimitUse } from '../loop/limit-use.ts';
 import { planCount } from '../loop/plan.ts';
-import type { LoopReading } from '../store/read-loop.ts';
-import type { Spec } from '../store/spec.ts';
-import type { LoopSummary } from '../loops/summary.ts';
+import { shellQuote } from '../loop/shell-quote.ts';
+import type { LoopRow, Strays } from '../loops/list.ts';
 import type { AgentSurvey } from '../surroundings/survey.ts';
-import type { WorkerRecord } from '../loops/worker-record.ts';
 import type { WorktreeSummary } from '../loops/worktrees.ts';
 
 /** The list of `ralph ls`, below its head; columns that no loop needs are left out. */
-export function loopTable(rows: readonly LoopRow[], withWorkspace: boolean): readonly (readonly string[])[] {
+export function loopTable(
+  loops: readonly ListedLoop[],
+  withWorkspace: boolean,
+): readonly (readonly string[])[] {
+  const rows = loops.map(({ row, level }) => cellsOf(row, level));
   const withCost = rows.some(({ cost }) => cost !== null);
   const withPlan = rows.some(({ plan }) => plan !== null);
   const withTags = rows.some(({ tags }) => tags !== null);
-  const lineOf = (row: LoopRow): readonly string[] => [
+  const lineOf = (row: Cells): readonly string[] => [
     row.name,
     row.status,
     row.iterations,
@@ -29,7 +31,7 @@ export function loopTable(rows: readonly LoopRow[], withWorkspace: boolean): rea
   return [HEAD, ...rows].map(lineOf);
 }
 
-const HEAD: LoopRow = {
+const HEAD: Cells = {
   name: 'NAME',
   status: 'STATUS',
   iterations: 'ITERATION',
@@ -42,7 +44,7 @@ const HEAD: LoopRow = {
 };
 
 /** The cells of one line. */
-export interface LoopRow {
+interface Cells {
   readonly name: string;
   readonly status: string;
   readonly iterations: string;
@@ -57,23 +59,11 @@ export interface LoopRow {
   readonly reason: string;
 }
 
-/** The row of a loop; `level` indents its name. */
-export function rowOf(loop: LoopReading, summary: LoopSummary, level: number): LoopRow {
-  const {
-    name,
-    status,
-    iterations,
-    iterationLimit,
-    owner,
-    workspace,
-    reason,
-    waiting,
-    warning,
-    limits,
-    family,
-  } = summary;
-  const { plan } = loop.report;
-  const { tags = [] } = loop.spec;
+/** `level` indents the name. */
+function cellsOf(row: LoopRow, level: number): Cells {
+  const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } = row;
+  const { limits, family, tags = [] } = row;
+  const { plan } = row.record;
   return {
     name: `${'  '.repeat(level)}${name}`,
     status,
@@ -96,60 +86,48 @@ function costCell(limits: readonly LimitUse[], below: FamilyCount['below'] | nul
 }
 
 export interface ListedLoop {
-  readonly loop: LoopReading;
+  readonly row: LoopRow;
   /** How many of its ancestors are listed above it. */
   readonly level: number;
 }
 
 /** The order of a list: each loop followed by its child loops. A loop whose parent is not in the list comes first, like one without a parent. */
-export function inTree(
-  loops: readonly LoopReading[],
-  parentOf: (spec: Spec) => string | null,
-): readonly ListedLoop[] {
-  const listed = new Set(loops.map(({ spec }) => spec.id));
-  const children = new Map<string | null, LoopReading[]>();
-  for (const loop of loops) {
-    const named = parentOf(loop.spec);
-    const parent = named !== null && listed.has(named) ? named : null;
-    children.set(parent, [...(children.get(parent) ?? []), loop]);
+export function inTree(rows: readonly LoopRow[]): readonly ListedLoop[] {
+  const listed = new Set(rows.map(({ id }) => id));
+  const children = new Map<string | null, LoopRow[]>();
+  for (const row of rows) {
+    const parent = row.parent !== null && listed.has(row.parent) ? row.parent : null;
+    children.set(parent, [...(children.get(parent) ?? []), row]);
   }
   const found: ListedLoop[] = [];
   const add = (parent: string | null, level: number): void => {
-    for (const loop of children.get(parent) ?? []) {
-      found.push({ loop, level });
-      add(loop.spec.id, level + 1);
+    for (const row of children.get(parent) ?? []) {
+      found.push({ row, level });
+      add(row.id, level + 1);
     }
   };
   add(null, 0);
   // Two specs that name each other are below nothing.
-  const shown = new Set(found.map(({ loop }) => loop));
-  const others = loops.filter((loop) => !shown.has(loop));
-  return found.concat(others.map((loop) => ({ loop, level: 0 })));
+  const shown = new Set(found.map(({ row }) => row));
+  const others = rows.filter((row) => !shown.has(row));
+  return found.concat(others.map((row) => ({ row, level: 0 })));
 }
 
-/** The workers as the list of document 003 shows them, below its head. */
-export function workerTable(workers: readonly ListedWorker[], now: number): readonly (readonly string[])[] {
-  const rows = workers.map(({ name, status, pid, window, startedAt, worktree, tags }) => [
-    name,
-    status,
-    window ?? (pid === null ? '-' : String(pid)),
-    startedAt === null ? '-' : age(now - startedAt),
-    worktree?.path ?? '-',
-    tags.length === 0 ? '-' : tags.join(','),
-  ]);
-  return [['NAME', 'STATUS', 'PID/WINDOW', 'STARTED', 'WORKTREE', 'TAG'], ...rows];
-}
-
-export type ListedWorker = Pick<WorkerRecord, 'name' | 'status' | 'pid' | 'window' | 'worktree' | 'tags'> & {
-  readonly startedAt: number | null;
-};
-
-/** The largest unit alone: `45s`, `15m`, `6h`, `3d`. */
-function age(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1000));
-  if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
-  return seconds < 86_400 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
+/** What is said below a list about loops that were left, and about what looks like one. */
+export function strayNotes({ gone, strangers }: Strays): readonly string[] {
+  const moved = new Set(strangers.flatMap(({ movedFrom }) => movedFrom ?? []));
+  return [
+    ...(gone.length === 0
+      ? []
+      : [
+          `the workspace of ${shortList(gone, 8)} is gone; if it was moved, run there: ralph move OLD_FOLDER; else remove such loops with: ralph rm --gone`,
+        ]),
+    ...[...moved].map(
+      (from) =>
+        `this workspace was ${from} before; take its loops along with: ralph move ${shellQuote(from)}`,
+    ),
+    ...strangers.filter(({ movedFrom }) => movedFrom === null).map(({ why }) => why),
+  ];
 }
 
 /** The worktrees of loops. */

@@ -1,0 +1,72 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { openState, registerLoop, specFor } from '../../test/rig/loop-folder.ts';
+import { lineOf } from '../journal/lines.ts';
+import type { LoopEvent } from '../loop/event.ts';
+import { refOf } from './find.ts';
+import type { Filter } from './list.ts';
+import { localLoops } from './local-loops.ts';
+import { Rights } from './rights.ts';
+
+const ended: LoopEvent = { type: 'loop.ended', outcome: { type: 'waiting' }, at: 1 };
+let workspace: string;
+beforeEach(() => {
+  workspace = openState();
+});
+
+const names = async (filter: Partial<Filter> = {}, loops = localLoops()): Promise<readonly string[]> =>
+  (await loops.list({ workspace, ...filter })).map(({ name }) => name);
+
+describe('the list of loops', () => {
+  it('has those that the filter wants', async () => {
+    registerLoop(workspace, 'a', [ended], { tags: ['night'] });
+    registerLoop(workspace, 'b');
+    registerLoop(`${workspace}2`, 'c', [ended]);
+    expect(await names()).toEqual(['a', 'b']);
+    expect(await names({ workspace: null })).toEqual(['a', 'b', 'c']);
+    expect(await names({ workspace: null, status: 'waiting' })).toEqual(['a', 'c']);
+    expect(await names({ status: 'crashed' })).toEqual(['b']);
+    expect(await names({ status: 'failed' })).toEqual(['b']);
+    expect(await names({ status: 'stopped' })).toEqual(['a']);
+    expect(await names({ tag: 'night' })).toEqual(['a']);
+    expect(await localLoops().strays(null)).toEqual({ gone: ['c'], strangers: [] });
+  });
+
+  it('has no secrets', async () => {
+    vi.stubEnv('THE_API_KEY', 'abcdefgh12345678');
+    registerLoop(workspace, 'a', [], { agent: { kind: 'custom', argv: ['x', 'abcdefgh12345678'] } });
+    const [row] = await localLoops().list({ workspace });
+    expect(row?.worker.cmd).toEqual(['x', '<redacted>']);
+  });
+
+  it('is right after every change of a file, also if it was asked for before', async () => {
+    const folder = registerLoop(workspace, 'a');
+    const shown = async (): Promise<unknown> => {
+      const [row] = await localLoops().list({ workspace });
+      return row && { status: row.status, iterations: row.iterations, cmd: row.worker.cmd.join(' ') };
+    };
+    const long = Date.now() + 60_000;
+    vi.spyOn(Date, 'now').mockReturnValue(long);
+    const crashed = { status: 'crashed', iterations: 0, cmd: 'agent' };
+    expect([await shown(), await shown()]).toEqual([crashed, crashed]);
+    appendFileSync(folder.journal, lineOf({ type: 'iteration.started', iteration: 1, at: 1 }, 2));
+    expect([await shown(), await shown()]).toMatchObject([{ iterations: 1 }, { iterations: 1 }]);
+    const other = specFor(folder, { agent: { kind: 'custom', argv: ['other'] } });
+    writeFileSync(folder.spec, JSON.stringify(other));
+    expect([await shown(), await shown()]).toMatchObject([{ cmd: 'other' }, { cmd: 'other' }]);
+    writeFileSync(folder.journal, 'x');
+    expect([await shown(), await shown()]).toMatchObject([
+      { status: 'unreadable' },
+      { status: 'unreadable' },
+    ]);
+  });
+
+  it('of a sandbox has only what it may look at', async () => {
+    const own = refOf({ spec: specFor(registerLoop(workspace, 'own')) });
+    registerLoop(workspace, 'child', [], { parent: { run: `${own.id}.1`, folder: '/x' } });
+    registerLoop(workspace, 'other');
+    const rights = new Rights(() => ({ is: 'sandbox', own }));
+    expect(await names({}, localLoops({ rights }))).toEqual(['child', 'own']);
+    expect(await names({ workspace: null }, localLoops({ rights }))).toEqual(['child', 'own']);
+  });
+});
