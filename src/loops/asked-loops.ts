@@ -5,7 +5,7 @@
 import { askOwner } from '../sandbox/ask-owner.ts';
 import { UserError } from '../user-error.ts';
 import type { Call, Loops, Rest } from './loops.ts';
-import { requestOf } from './request.ts';
+import { requestIn, requestOf } from './request.ts';
 
 /** `folder` is where requests go. */
 export function askedLoops(folder: string): Loops {
@@ -45,10 +45,21 @@ async function untilRest(wait: () => Promise<Rest>, { signal }: Call = {}): Prom
 }
 
 async function asked(folder: string, verb: keyof Loops, args: readonly unknown[]): Promise<unknown> {
-  const answer = await askOwner(folder, requestOf(verb, args), TIMEOUTS[verb] ?? TIMEOUT_MS);
+  const request = requestOf(verb, args);
+  // The owner moves what it cannot read aside, and does not answer.
+  if (requestIn(JSON.parse(JSON.stringify(request))) === null) throw unaskable(verb);
+  const answer = await askOwner(folder, request, TIMEOUTS[verb] ?? TIMEOUT_MS);
   if (answer === null) throw unanswered(verb);
   if (answer.ok) return answer.value;
   throw new UserError(answer.message, answer.exitCode);
+}
+
+function unaskable(verb: keyof Loops): UserError {
+  return new UserError(
+    verb === 'start'
+      ? 'inside a sandbox a child loop can have a task (a text), a name, tags, checks, limits of iterations, time, cost and tokens, and when it is done; leave out the rest'
+      : `inside a sandbox this cannot be asked of the owner (${verb}): an argument has a wrong form`,
+  );
 }
 
 function unanswered(verb: keyof Loops): UserError {

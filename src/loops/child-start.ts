@@ -4,10 +4,9 @@ import { PRESET_NAMES, UNTILS } from '../loop/policy.ts';
 import { list, nonBlank, object, oneOf, optional, partial, rule, type Rule } from '../loop/shape.ts';
 import type { StartRequest } from '../owner/make-request.ts';
 
-export interface ChildStart extends Pick<StartRequest, 'workspace' | 'name' | 'tags'> {
+export interface ChildStart extends Pick<StartRequest, 'workspace' | 'name' | 'tags' | 'command'> {
   readonly prompt: { readonly text: string };
   readonly settings: ChildSettings;
-  readonly command: readonly string[];
 }
 
 /** What a sandbox can choose of the settings. */
@@ -41,5 +40,5 @@ export const CHILD_START: Rule = object({
   name: optional(text),
   tags: optional(list(text)),
   settings: partial(SETTINGS),
-  command: list(word),
+  command: optional(list(word)),
 } satisfies Record<keyof ChildStart, Rule>);

@@ -6,15 +6,15 @@
  */
 import * as z from 'zod';
 import type { McpChange, Settings } from '../config/config.ts';
-import type { LoopRef, Loops, Sent } from '../loops/loops.ts';
+import type { LoopRef, Sent } from '../loops/loops.ts';
 import { answeredText, sentText, stoppingText, toldText } from '../text/sent.ts';
 import { textsOf } from '../text/wording.ts';
 import { duration, loopName, messageId, words } from './inputs.ts';
-import { findToChange, requireChange } from './loops.ts';
+import { findToChange, requireChange, type ToolLoops } from './loops.ts';
 import { startTool } from './start.ts';
 import { defineTool, type Answer, type Tool, type WorkspaceOf } from './tool.ts';
 
-export function changeTools(loops: Loops, workspaceOf: WorkspaceOf): readonly Tool[] {
+export function changeTools(loops: ToolLoops, workspaceOf: WorkspaceOf): readonly Tool[] {
   const change = async (
     kind: McpChange,
     name: string,
@@ -27,6 +27,7 @@ export function changeTools(loops: Loops, workspaceOf: WorkspaceOf): readonly To
   };
   return [
     startTool(
+      loops,
       {
         name: 'start_loop',
         title: 'Start a loop',

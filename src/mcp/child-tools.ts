@@ -1,16 +1,17 @@
 /** Tools with which an agent starts child loops and waits for them. */
 import * as z from 'zod';
-import type { Loops } from '../loops/loops.ts';
 import { waitedLine } from '../text/rest-line.ts';
 import { statusData } from '../text/status.ts';
 import { loopName, seconds } from './inputs.ts';
+import type { ToolLoops } from './loops.ts';
 import { startTool } from './start.ts';
 import { defineTool, type Tool } from './tool.ts';
 
 /** `tree` is the folder that the agent works in, which is the workspace of its children. */
-export function childTools(loops: Loops, tree: string, isSandboxed: boolean): readonly Tool[] {
+export function childTools(loops: ToolLoops, tree: string, isSandboxed: boolean): readonly Tool[] {
   return [
     startTool(
+      loops,
       {
         name: 'start_child',
         title: 'Start a child loop',

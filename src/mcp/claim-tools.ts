@@ -12,7 +12,7 @@ import { UserError } from '../user-error.ts';
 import { words } from './inputs.ts';
 import type { OwnLoop } from './own-loop.ts';
 import type { Loops } from '../loops/loops.ts';
-import type { Verification } from '../views/verification.ts';
+import type { LoopSummary } from '../loops/summary.ts';
 import { defineTool, type Tool } from './tool.ts';
 
 /** `tree` is the folder that the agent works in. */
@@ -54,6 +54,8 @@ export function claimTools(loops: Loops, own: OwnLoop, tree: string): readonly T
     }),
   ];
 }
+
+type Verification = LoopSummary['verification'];
 
 async function verification(loops: Loops, { name, workspace }: OwnLoop): Promise<Verification> {
   return (await loops.get(await loops.find(name, workspace))).summary.verification;

@@ -56,19 +56,6 @@ export interface CommandOutput {
   readonly stderr: string;
 }
 
-/** Runs a command that prints one JSON value. */
-export async function runForJson(
-  command: readonly [string, ...string[]],
-  options: CommandOptions,
-): Promise<{ readonly value: unknown; readonly notes: string }> {
-  const { stdout, stderr } = await runCommand(command, options);
-  try {
-    return { value: JSON.parse(stdout), notes: stderr.trim() };
-  } catch {
-    throw new UserError(`ralph ${command[0]} printed something else than JSON: ${stdout.slice(0, 200)}`);
-  }
-}
-
 /** What a command prints; the notes on its stderr come last. */
 export async function printed(
   command: readonly [string, ...string[]],

@@ -6,14 +6,17 @@
  */
 import { askedLoops } from '../loops/asked-loops.ts';
 import { localLoops } from '../loops/local-loops.ts';
-import type { LoopRef, Loops } from '../loops/loops.ts';
+import type { LocalLoops, LoopRef, Loops } from '../loops/loops.ts';
 import { Rights, type Verb } from '../loops/rights.ts';
 import { enclosingRuns } from '../store/enclosing-runs.ts';
 import type { McpChange } from '../config/config.ts';
 import { requireAllowed } from './allowed.ts';
 import type { OwnLoop } from './own-loop.ts';
 
-export function loopsFor(own: OwnLoop | null): Loops {
+/** The verbs that tools use. */
+export type ToolLoops = Loops & Pick<LocalLoops, 'start'>;
+
+export function loopsFor(own: OwnLoop | null): ToolLoops {
   if (own?.isSandboxed === true) return askedLoops(process.env['RALPH_SANDBOX'] ?? '');
   const rights = new Rights(() => ({ is: 'assistant', runs: enclosingRuns(), allow: requireChange }));
   return localLoops({ rights, as: (verb, name) => `${isChange(verb) ? TOOLS[verb] : verb} ${name}` });

@@ -1,14 +1,14 @@
 /** Tools that show the loops of a workspace and change nothing. */
 import * as z from 'zod';
-import { isRecord } from '../loop/shape.ts';
-import { WORKER_STATUSES } from '../loops/list.ts';
+import { WORKER_STATUSES, type LoopRow } from '../loops/list.ts';
+import { workspaceAt } from '../store/find-workspace.ts';
 import type { Loops } from '../loops/loops.ts';
 import { statusData } from '../text/status.ts';
-import { option, printed, runForJson } from './command.ts';
+import { option, printed } from './command.ts';
 import { duration, loopName, value } from './inputs.ts';
 import { defineTool, type Answer, type Tool, type WorkspaceOf } from './tool.ts';
 
-export function readTools(workspaceOf: WorkspaceOf): readonly Tool[] {
+export function readTools(loops: Loops, workspaceOf: WorkspaceOf): readonly Tool[] {
   return [
     defineTool({
       name: 'list_loops',
@@ -23,13 +23,9 @@ export function readTools(workspaceOf: WorkspaceOf): readonly Tool[] {
         tag: value('Only loops with this tag.').optional(),
       }),
       effect: 'reads',
-      run: async ({ status, tag }, { signal }) => {
-        const options = { cwd: workspaceOf(null), signal };
-        const { value: loops, notes } = await runForJson(
-          ['ls', '--json', ...option('status', status), ...option('tag', tag)],
-          options,
-        );
-        return listed(Array.isArray(loops) ? loops.filter(isRecord) : [], notes);
+      run: async ({ status = null, tag = null }) => {
+        const workspace = workspaceAt(workspaceOf(null));
+        return listed(await loops.list({ workspace, status, tag }));
       },
     }),
     defineTool({
@@ -90,18 +86,16 @@ export function statusTool(loops: Loops, workspaceOf: WorkspaceOf, own: string |
   });
 }
 
-function listed(loops: readonly Readonly<Record<string, unknown>>[], notes: string): Answer {
+function listed(loops: readonly LoopRow[]): Answer {
   const rows = loops
     .slice(0, MOST_LOOPS)
-    .map((loop) =>
-      Object.fromEntries(SHOWN.flatMap((key) => (loop[key] === undefined ? [] : [[key, loop[key]]]))),
-    );
+    .map((loop) => Object.fromEntries(Object.entries(loop).filter(([key]) => SHOWN.has(key))));
   const more = loops.length - rows.length;
-  return { data: { loops: rows, ...(more > 0 ? { more } : {}), ...(notes === '' ? {} : { notes }) } };
+  return { data: { loops: rows, ...(more > 0 ? { more } : {}) } };
 }
 
 /** What a list says of a loop; `loop_status` has the rest. */
-const SHOWN = [
+const SHOWN: ReadonlySet<string> = new Set([
   'name',
   'status',
   'iterations',
@@ -112,5 +106,5 @@ const SHOWN = [
   'reason',
   'warning',
   'next',
-];
+]);
 const MOST_LOOPS = 100;

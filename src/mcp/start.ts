@@ -1,16 +1,20 @@
 /** Starting a loop in the background, as `ralph run --detach` does. */
-import { isAbsolute, relative, resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
 import * as z from 'zod';
 import type { McpChange } from '../config/config.ts';
+import { parseTags } from '../config/values.ts';
 import { isInside, realPath } from '../files/paths.ts';
-import { isRecord } from '../loop/shape.ts';
+import type { LocalLoops } from '../loops/loops.ts';
+import { givenFile } from '../owner/prompt-source.ts';
+import type { PromptSource } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
-import { option, runForJson, type CommandOptions } from './command.ts';
 import { duration, loopName, value, words } from './inputs.ts';
 import { defineTool, type Answer, type Tool } from './tool.ts';
 
 /** A tool that starts a loop in the folder `where`. */
 export function startTool(
+  loops: Pick<LocalLoops, 'start'>,
   tool: Pick<Tool, 'name' | 'title' | 'description'> & { readonly change?: McpChange },
   where: () => string | Promise<string>,
   isSandboxed = false,
@@ -19,7 +23,7 @@ export function startTool(
     ...tool,
     input: isSandboxed ? INPUT.omit(NOT_IN_SANDBOX) : INPUT,
     effect: 'starts',
-    run: async (args, { signal }) => start(args, { cwd: await where(), signal }),
+    run: async (args) => start(loops, args, await where(), isSandboxed),
   });
 }
 
@@ -51,46 +55,54 @@ const INPUT = z.strictObject({
 const NOT_IN_SANDBOX = { model: true, max_cost: true, worktree: true, sandbox: true } as const;
 
 /** Starts the loop and says what it is. */
-async function start(args: z.output<typeof INPUT>, options: CommandOptions): Promise<Answer> {
-  const { task, prompt_file: file } = args;
+async function start(
+  loops: Pick<LocalLoops, 'start'>,
+  args: z.output<typeof INPUT>,
+  workspace: string,
+  isSandboxed: boolean,
+): Promise<Answer> {
+  const { name, agent, model, checks, tags, worktree, sandbox } = args;
+  const notes: string[] = [];
+  const asked = {
+    workspace,
+    name,
+    prompt: promptOf(args, workspace, isSandboxed),
+    settings: {
+      agent: agent === undefined && model === undefined ? undefined : { name: agent, model },
+      checks: checks?.map((command) => ({ command })),
+      maxIterations: args.max_iterations,
+      maxTime: args.max_time,
+      maxCost: args.max_cost,
+      worktree,
+      sandbox,
+    },
+    tags: parseTags('tags', tags ?? []),
+  };
+  const { summary } = await loops.start(asked, {
+    say: (line) => void notes.push(line),
+    giving: (loop) => void notes.push(...loop.notes.map((note) => loop.mask.text(note))),
+  });
+  return { data: { started: summary, ...(notes.length === 0 ? {} : { notes: notes.join('\n') }) } };
+}
+
+/** A loop reads its file before every run. A file that an agent in a sandbox names could be another one outside. */
+function promptOf(
+  { task, prompt_file: file }: Pick<z.output<typeof INPUT>, 'task' | 'prompt_file'>,
+  workspace: string,
+  isSandboxed: boolean,
+): PromptSource {
   if ((task === undefined) === (file === undefined)) throw new UserError('give either task or prompt_file');
-  const prompt = file === undefined ? '-' : fileIn(options.cwd, file);
-  const { value: summary, notes } = await runForJson(
-    ['run', '--detach', '--json', `--prompt-file=${prompt}`, ...optionsFrom(args)],
-    { ...options, input: task ?? '', timeoutMs: START_MS },
-  );
-  return { data: { started: isRecord(summary) ? summary : {}, ...(notes === '' ? {} : { notes }) } };
+  if (file === undefined) return { text: task ?? '' };
+  const path = fileIn(workspace, file);
+  return isSandboxed ? { text: readFileSync(path, 'utf8') } : givenFile('prompt file', file, path);
 }
 
-/** A new worktree may have a set-up. */
-const START_MS = 10 * 60_000;
-
-function optionsFrom(args: z.output<typeof INPUT>): readonly string[] {
-  return [
-    ...option('name', args.name),
-    ...option('agent', args.agent),
-    ...option('model', args.model),
-    ...(args.checks ?? []).map((command) => `--check=${command}`),
-    ...option('max-iterations', args.max_iterations),
-    ...option('max-time', args.max_time),
-    ...option('max-cost', args.max_cost),
-    ...flag('worktree', args.worktree),
-    ...flag('sandbox', args.sandbox),
-    ...(args.tags ?? []).map((tag) => `--tag=${tag}`),
-  ];
-}
-
-function flag(name: string, given: boolean | undefined): readonly string[] {
-  return given === undefined ? [] : [given ? `--${name}` : `--no-${name}`];
-}
-
-/** The file relative to the workspace; links are resolved, so that none leads out of it. */
+/** The path of a file in the workspace; links are resolved, so that none leads out of it. */
 function fileIn(workspace: string, file: string): string {
   const path = realPath(resolve(workspace, file));
   if (isAbsolute(file) || !isInside(realPath(workspace), path))
     throw new UserError(
       `prompt_file must be a path in the workspace, relative to it; got ${JSON.stringify(file)}`,
     );
-  // With the folder, because `-` alone is stdin.
-  return `./${relative(realPath(workspace), path)}`;
+  return path;
 }

@@ -14,7 +14,7 @@ export async function toolsFor(workspace: string, own: OwnLoop | null): Promise<
   const workspaceOf: WorkspaceOf = (name) => (own !== null && name === own.name ? own.workspace : workspace);
   const loops = loopsFor(own);
   const status = statusTool(loops, workspaceOf, own?.name ?? null);
-  if (own === null) return [...readTools(workspaceOf), status, ...changeTools(loops, workspaceOf)];
+  if (own === null) return [...readTools(loops, workspaceOf), status, ...changeTools(loops, workspaceOf)];
   const forRun = [
     ...claimTools(loops, own, workspace),
     ...busTools(own),
@@ -28,7 +28,7 @@ export async function toolsFor(workspace: string, own: OwnLoop | null): Promise<
   const changes = changeTools(loops, workspaceOf).filter(
     ({ change }) => change !== null && change !== 'start' && allowed.includes(change),
   );
-  return [...forRun, ...readTools(workspaceOf), ...changes];
+  return [...forRun, ...readTools(loops, workspaceOf), ...changes];
 }
 
 /** What a client tells its model about this server. */

@@ -5,7 +5,7 @@ import { presets } from '../loop/presets.ts';
 import { enlist } from '../store/background.ts';
 import { readEvents, readLoopAt } from '../store/read-loop.ts';
 import type { LoopFolder } from '../store/store.ts';
-import { summaryOf } from '../views/loop-summary.ts';
+import { summaryOf } from '../loops/summary.ts';
 import { createLoop } from './create-loop.ts';
 import type { CreatedLoop } from './created-loop.ts';
 import { takeOver } from './take-over.ts';
