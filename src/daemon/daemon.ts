@@ -3,7 +3,7 @@
  *
  * 1. A state folder has one daemon: the process with the lock on `daemon/lock`.
  * 2. It owns the loops that are enlisted (`store/background.ts`), also those that were entered before it was started, and no others.
- * 3. A loop that cannot be taken over or driven is logged and dismissed. It stops neither the daemon nor another loop.
+ * 3. A loop that cannot be taken over or driven is refused: its entry says why, and the log. It stops neither the daemon nor another loop.
  * 4. After SIGTERM or SIGINT it leaves all loops. Their agents keep running, and the entries stay for the next daemon.
  * 5. It ends when it has nothing to do. It looks once more after it has released its lock: a command that found it alive
  *    relies on it.
@@ -21,7 +21,7 @@ import type { OwnedLoop } from '../owner/owner.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { turn } from '../process/turns.ts';
 import { watchFolder } from '../process/watch.ts';
-import { backgroundFolder, dismiss, enlist, enlisted, isEnlisted } from '../store/background.ts';
+import { backgroundFolder, dismiss, enlist, enlisted, isEnlisted, refuse } from '../store/background.ts';
 import { retakeLock, takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
 import { findFolder, liveOwner, readLoopAt } from '../store/read-loop.ts';
@@ -29,7 +29,7 @@ import { readSpec } from '../store/spec.ts';
 import { LoopFolder, loopsFolder } from '../store/store.ts';
 import { noteTrouble, whySetAside } from '../store/trouble.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { CANNOT_RUN, loopInLog } from './log.ts';
+import { loopInLog } from './log.ts';
 import { daemonFolder, daemonLock, daemonPid } from './place.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -49,7 +49,7 @@ export class Daemon {
   readonly #options: DaemonOptions;
   /** The loops that it owns or is about to own, by id; null until the loop is open. */
   readonly #loops = new Map<string, OwnedLoop | null>();
-  /** Entries that could not be taken away, and when to look at each again. */
+  /** Entries that could not be changed, and when to look at each again. */
   readonly #stuck = new Map<string, number>();
   #watchdog: Watchdog | null = null;
   #isLeaving = false;
@@ -153,9 +153,19 @@ export class Daemon {
     return enlisted().filter((id) => !this.#loops.has(id) && now >= (this.#stuck.get(id) ?? 0));
   }
 
-  /** Takes an entry away; where that fails, as on a read-only file system, it is left alone for a while. */
+  #refuse(id: string, name: string, why: string, logged: string = why): void {
+    this.#options.log(`cannot run ${name}: ${logged}`);
+    refuse(id, why);
+    this.#leaveStuck(id);
+  }
+
   #dismiss(id: string): void {
     dismiss(id);
+    this.#leaveStuck(id);
+  }
+
+  /** An entry that could not be changed, as on a read-only file system, is left alone for a while. */
+  #leaveStuck(id: string): void {
     if (isEnlisted(id)) this.#stuck.set(id, performance.now() + STUCK_MS);
     else this.#stuck.delete(id);
   }
@@ -181,9 +191,8 @@ export class Daemon {
       const loop = await this.#open(id);
       if (loop !== null) await this.#driveOpen(id, loop);
     } catch (error) {
-      const why = error instanceof Error && !(error instanceof UserError) ? error.stack : reasonOf(error);
-      this.#options.log(`${CANNOT_RUN} ${id}: ${why}`);
-      this.#dismiss(id);
+      const logged = error instanceof Error && !(error instanceof UserError) ? error.stack : undefined;
+      this.#refuse(id, id, reasonOf(error), logged);
     } finally {
       this.#loops.delete(id);
       this.#wake();
@@ -206,17 +215,15 @@ export class Daemon {
     }
     const aside = whySetAside(folder);
     if (aside !== null) {
-      this.#options.log(`${CANNOT_RUN} ${loopInLog(folder)}: ${aside}`);
-      this.#dismiss(id);
+      this.#refuse(id, loopInLog(folder), aside);
       return null;
     }
     try {
       return await takeOver(workspace, name, { by: 'background' });
     } catch (error) {
       if (liveOwner(folder) !== null) return null;
-      if (readLoopAt(folder)?.state.outcome === null)
-        this.#options.log(`${CANNOT_RUN} ${loopInLog(folder)}: ${reasonOf(error)}`);
-      this.#dismiss(id);
+      if (readLoopAt(folder)?.state.outcome === null) this.#refuse(id, loopInLog(folder), reasonOf(error));
+      else this.#dismiss(id);
       return null;
     }
   }

@@ -1,13 +1,12 @@
 import type { CreatedLoop } from '../owner/created-loop.ts';
 import { notInBackground } from '../owner/loop-environment.ts';
 import { watchUntil } from '../process/watch.ts';
-import { enlist, isEnlisted } from '../store/background.ts';
+import { enlist, isEnlisted, whyRefused } from '../store/background.ts';
 import { kept } from '../store/kept-environment.ts';
 import { liveOwner, readLoopAt } from '../store/read-loop.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
 import { ensureDaemon } from './ensure-daemon.ts';
-import { whyNotRun } from './log.ts';
 import { daemonLog, daemonPid } from './place.ts';
 
 /** Gives a locked loop to the daemon; resolves once the daemon owns it, or the loop has ended or paused already. */
@@ -47,7 +46,7 @@ function isAtRest(folder: LoopFolder): boolean {
 
 function notTaken(folder: LoopFolder): UserError {
   const { name } = folder;
-  const why = whyNotRun(folder) ?? 'it did not take the loop over in time';
+  const why = whyRefused(folder.id) ?? 'it did not take the loop over in time';
   return new UserError(
     `the daemon cannot run "${name}": ${why}; its log is ${daemonLog()}; continue the loop with: ralph resume ${name}`,
     3,

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { LoopFolder } from '../store/store.ts';
-import { CANNOT_RUN, loopInLog, readLog, whyNotRun, writeLog } from './log.ts';
+import { readLog, writeLog } from './log.ts';
 import { daemonFolder, daemonLog } from './place.ts';
 
 let state: string;
@@ -17,9 +16,6 @@ afterEach(() => {
   rmSync(state, { recursive: true, force: true });
 });
 
-const folder = (name: string): LoopFolder =>
-  new LoopFolder({ id: `${name}-1a2b3c4d`, name, workspace: '/w' }, join(state, name));
-
 it('has one line with its time for each entry, readable for this user only', async () => {
   expect(await readLog(() => {}, false)).toBe(false);
   writeLog('started\n  at once');
@@ -27,17 +23,6 @@ it('has one line with its time for each entry, readable for this user only', asy
   await readLog((text) => (shown += text), false);
   expect(shown).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d started \| at once\n$/);
   expect(statSync(daemonLog()).mode & 0o777).toBe(0o600);
-});
-
-it('says why a loop was not run, the last time and of this loop', () => {
-  expect(whyNotRun(folder('a'))).toBeNull();
-  for (const [name, why] of [
-    ['a', 'first'],
-    ['a', 'second'],
-    ['aa', 'other'],
-  ] as const)
-    writeLog(`${CANNOT_RUN} ${loopInLog(folder(name))}: ${why}`);
-  expect(whyNotRun(folder('a'))).toBe('second');
 });
 
 it('keeps two files of a megabyte', () => {

@@ -1,6 +1,6 @@
 /** The daemon's log: a line per happening, with its time. It keeps at most two files of a megabyte. */
 import { closeSync, existsSync, renameSync, statSync, writeSync } from 'node:fs';
-import { openRegular, readRegular } from '../files/files.ts';
+import { openRegular } from '../files/files.ts';
 import { localTime } from '../text/times.ts';
 import { joinLines } from '../loop/excerpt.ts';
 import { Tail } from '../process/tail.ts';
@@ -43,13 +43,4 @@ export function loopInLog({ name, workspace }: LoopFolder): string {
   return `${name} (${workspace})`;
 }
 
-/** What the log says last about a loop that could not be run; null if it says nothing. */
-export function whyNotRun(folder: LoopFolder): string | null {
-  const start = `${CANNOT_RUN} ${loopInLog(folder)}: `;
-  const text = readRegular(daemonLog(), 2 * MAX_BYTES)?.toString('utf8') ?? '';
-  const line = text.split('\n').findLast((one) => one.includes(start));
-  return line === undefined ? null : line.slice(line.indexOf(start) + start.length);
-}
-
-export const CANNOT_RUN = 'cannot run';
 const MAX_BYTES = 2 ** 20;

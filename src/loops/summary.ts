@@ -8,7 +8,7 @@ import { claimWays } from '../loop/prompt-plan.ts';
 import { howItFailed } from '../loop/exit-code.ts';
 import { hideKeys } from '../loop/secrets.ts';
 import { orphanOf } from '../recovery/orphan.ts';
-import { isEnlisted } from '../store/background.ts';
+import { isEnlisted, whyRefused } from '../store/background.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import { familyNow } from '../store/family.ts';
 import { journalProblem } from '../store/journal-problem.ts';
@@ -16,7 +16,6 @@ import type { LoopReading } from '../store/read-loop.ts';
 import { usesOfLimits, type LimitUse } from '../loop/limit-use.ts';
 import { parentOf } from '../store/enclosing-runs.ts';
 import { isInSession } from '../store/spec.ts';
-import { whySetAside } from '../store/trouble.ts';
 import { windowName } from '../store/tmux-place.ts';
 import { reasonOf } from '../user-error.ts';
 import { waitingFor } from '../text/waits.ts';
@@ -124,8 +123,8 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
   const isAlone = status === 'crashed' || status === 'left';
   const agent = isAlone ? orphanOf(loop) : null;
   const orphan = agent === null ? '' : `; its agent (process ${agent}) is still running`;
-  const aside = isAlone ? whySetAside(loop.folder) : null;
-  const alone = isAlone ? `${aside ?? 'no process runs it'}${orphan}` : null;
+  const refused = isAlone ? whyRefused(spec.id) : null;
+  const alone = isAlone ? `${refused ?? 'no process runs it'}${orphan}` : null;
   return {
     id: spec.id,
     name: spec.name,

@@ -1,4 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
+import { forgetRefusal } from '../store/background.ts';
 import { lockDesk, makeDesk } from '../store/desk.ts';
 import { takeLock } from '../store/lock.ts';
 import { thisProcess } from '../store/lock-owner.ts';
@@ -44,6 +45,7 @@ export async function takeOver(
     if (owner.by === 'person') {
       keepEnvironment(spec, env);
       forgetTrouble(folder);
+      forgetRefusal(folder.id);
     }
     return new OwnedLoop({ spec, folder, env, notes, release, ...program });
   } catch (error) {

@@ -1,5 +1,5 @@
 /** Loops in the background: the daemon that owns them is found again, left and killed. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exits } from '../rig/cli/program.ts';
@@ -265,7 +265,12 @@ describe('a daemon', () => {
     expect(rig.daemon.log).toMatch(/cannot run a \(.*\): "a" cannot run in the background: the environment/);
     await second.exits(0);
     await rig.loop('b').journals('loop.ended');
+    const status = await rig.does('status', 'a');
+    exits(status, 1);
+    expect(status.stdout).toMatch(/^Status: crashed\n/m);
+    expect(status.stdout).toContain('"a" cannot run in the background: the environment');
     exits(await rig.does('stop', 'a', '--now'), 0);
+    expect(readdirSync(join(rig.folder, 'state', 'ralph', 'background'))).toEqual([]);
     await first.gone;
   });
 });

@@ -23,10 +23,11 @@ export class RiggedDaemon {
     return this.#text('daemon', 'daemon.log');
   }
 
-  /** The ids of the loops that it should own. */
+  /** The ids of the loops that it should own. The entry of a loop that it has refused says why. */
   get enlisted(): readonly string[] {
     const folder = join(this.#folder, 'background');
-    return existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.')) : [];
+    const names = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.')) : [];
+    return names.filter((name) => this.#text('background', name) === '');
   }
 
   /** Waits for a daemon, other than this one, and returns its pid. */
