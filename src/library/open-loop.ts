@@ -3,7 +3,7 @@ import { realpathSync, rmSync } from 'node:fs';
 import type { LoopRequest } from '../owner/create-loop.ts';
 import { create } from '../loops/create.ts';
 import { Rights } from '../loops/rights.ts';
-import { takeOver } from '../owner/take-over.ts';
+import { ownHere } from '../loops/own-here.ts';
 import { unlinkProgress } from '../store/aliases.ts';
 import { readLoop } from '../store/read-loop.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
@@ -36,8 +36,7 @@ export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> 
   if (state.outcome?.type === 'done')
     throw new UserError(`the loop "${name}" is already done; start a new one with createLoop()`);
   const perform = spec.agent === undefined ? undefined : asFunction(spec.agent);
-  const env = startersEnvironment(process.env);
-  const owned = await takeOver(workspace, name, { by: 'person', env, given: spec.env ?? {} }, { perform });
+  const owned = await ownHere({ workspace, name }, spec.env, { perform });
   owned.resume(null, false);
   return new Loop(owned, spec.signal, () => {});
 }

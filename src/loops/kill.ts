@@ -1,16 +1,15 @@
 import { askNamelessOwner } from '../store/nameless-owner.ts';
 import { AlreadyOwned } from '../owner/refusals.ts';
-import { takeOver } from '../owner/take-over.ts';
 import { wakeDaemon } from '../daemon/wake-daemon.ts';
 import { dismiss } from '../store/background.ts';
 import { deliver } from '../store/deliver.ts';
 import { killOwner } from '../store/kill-owner.ts';
 import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
 import { UserError } from '../user-error.ts';
 import { closeWindow } from './window.ts';
 import { refuseUnreadable } from './find.ts';
 import type { Killed } from './loops.ts';
+import { endOrphan } from './own-here.ts';
 import { driveSilently } from './send.ts';
 import { untilRest } from './until-rest.ts';
 
@@ -21,7 +20,7 @@ export async function killLoop(found: LoopReading): Promise<Killed> {
   for (let loop: LoopReading | null = found; loop !== null && loop.state.outcome === null;) {
     refuseUnreadable(loop);
     // oxlint-disable no-await-in-loop -- repeats only if the owner changes meanwhile
-    if (loop.owner === null) await endOrphan(loop);
+    if (loop.owner === null) await endHere(loop);
     else if (!(await endThroughOwner(loop))) {
       await killOwnerOf(loop, loop.owner);
       killed = loop.owner;
@@ -59,13 +58,9 @@ async function killOwnerOf({ spec, folder }: LoopReading, owner: number): Promis
   await wakeDaemon();
 }
 
-async function endOrphan(found: LoopReading): Promise<void> {
-  const { workspace, name } = found.spec;
+async function endHere(found: LoopReading): Promise<void> {
   try {
-    const env = startersEnvironment(process.env);
-    const loop = await takeOver(workspace, name, { by: 'person', env });
-    loop.receive(STOP);
-    await driveSilently(loop);
+    await endOrphan(found.spec, STOP, driveSilently);
   } catch (error) {
     if (!(error instanceof AlreadyOwned)) throw error;
     await askNamelessOwner(found, STOP);

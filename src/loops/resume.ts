@@ -13,7 +13,6 @@ import { handOver } from '../daemon/hand-over.ts';
 import type { CreatedLoop } from '../owner/created-loop.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { startUnstarted } from '../owner/start-unstarted.ts';
-import { takeOver } from '../owner/take-over.ts';
 import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
 import { takePlace } from '../store/child-limits.ts';
 import { parentRun } from '../store/enclosing-runs.ts';
@@ -28,6 +27,7 @@ import { summaryOf } from './summary.ts';
 import { requireWorktree } from '../worktree/worktree.ts';
 import { ownedLoopAt, refuseEndedInSession, refuseUnreadable } from './find.ts';
 import type { Begun, LoopRef, Sent } from './loops.ts';
+import { ownHere } from './own-here.ts';
 import { driveSilently, sendTo } from './send.ts';
 
 export interface ResumeRequest {
@@ -91,7 +91,7 @@ export async function resumeLoop(
   const inside = parentRun();
   // A child that is resumed counts like one that is started.
   if (inside !== null && found.spec.parent?.folder === inside.folder) await takePlace(inside, found.folder);
-  const loop = await takeOver(workspace, name, { by: 'person', env: own, given });
+  const loop = await ownHere(ref, given);
   loop.resume(policy, now);
   if (isDetached || inside !== null) return give(loop, inside === null, help);
   return { is: 'owned', loop };

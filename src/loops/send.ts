@@ -9,17 +9,16 @@ import type { Control } from '../loop/event.ts';
 import { questionFor, type OpenQuestion } from '../loop/questions.ts';
 import { checkSpendLimits } from '../owner/money.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
-import { takeOver } from '../owner/take-over.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { deliver } from '../store/deliver.ts';
 import { setLimits } from '../store/family.ts';
 import { queuedControls } from '../store/inbox.ts';
 import type { LoopReading } from '../store/read-loop.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
 import { isInSession } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 import { refuseDone, refuseEnded, refuseEndedInSession, refuseUnreadable } from './find.ts';
 import type { ControlRequest, Sent } from './loops.ts';
+import { endOrphan } from './own-here.ts';
 
 /** How a loop is driven that this process has to own for a moment. */
 export type Drive = (loop: OwnedLoop) => Promise<void>;
@@ -67,19 +66,15 @@ async function stop(loop: LoopReading, now: boolean, drive: Drive): Promise<Sent
   refuseUnreadable(loop);
   // The turn of a session is not ours to wait for: it ends by itself, and nothing follows it.
   const control = { type: 'stop', now: now || isInSession(loop.spec), by: 'person' } as const;
-  if (loop.owner === null) return endOrphan(loop, control, drive);
+  if (loop.owner === null) return endHere(loop, control, drive);
   const sent = await put(loop, control);
   // The step of a session may just have ended, and the next one may be hours away.
-  if (sent.is === 'queued' && isInSession(loop.spec)) return endOrphan(loop, control, drive);
+  if (sent.is === 'queued' && isInSession(loop.spec)) return endHere(loop, control, drive);
   return sent.is === 'taken' ? { ...sent, now: control.now } : sent;
 }
 
-/** Stops a loop without an owner: becomes its owner to stop an agent that may still run, and to journal the stop. */
-async function endOrphan({ spec }: LoopReading, control: Control, drive: Drive): Promise<Sent> {
-  const env = startersEnvironment(process.env);
-  const owned = await takeOver(spec.workspace, spec.name, { by: 'person', env });
-  owned.receive(control);
-  await drive(owned);
+async function endHere({ spec }: LoopReading, control: Control, drive: Drive): Promise<Sent> {
+  await endOrphan(spec, control, drive);
   return { is: 'ended' };
 }
 
