@@ -6,15 +6,12 @@
  */
 import { findRef } from '../loops/find.ts';
 import { Rights, type Verb } from '../loops/rights.ts';
-import { findFolder } from '../store/read-loop.ts';
 import { sandboxRequests } from './hall.ts';
 import { workspaceOf } from './workspace.ts';
 
 type Rule =
-  /** Reads, or sends a message that the loop shows to its agent. */
+  /** Reads, sends a message that the loop shows to its agent, or starts a child loop. */
   | 'free'
-  /** Starts a child loop. With `--name` it can replace a loop. */
-  | 'starts'
   /** Prints, and with `--follow` waits for the end of a loop. */
   | 'follows'
   /** Does this with the loop that its first argument names. */
@@ -24,8 +21,8 @@ type Rule =
 
 /** A row for every command, by its words. */
 export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
-  run: 'starts',
-  loop: 'starts',
+  run: 'free',
+  loop: 'free',
   demo: 'free',
   status: 'free',
   ls: 'free',
@@ -55,7 +52,7 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   'service install': 'terms',
   'service uninstall': 'terms',
   'service status': 'free',
-  spawn: 'starts',
+  spawn: 'free',
   wait: 'wait',
   kill: 'kill',
   'bus post': 'free',
@@ -102,10 +99,6 @@ export async function refuseFromInside(command: CalledCommand, rights: Rights = 
   if (sandboxRequests() !== null) return;
   if (rule === 'free' || (rule === 'follows' && !isFollowing) || options['show'] === true) return;
   const folder = workspaceOf(typeof options['cwd'] === 'string' ? { cwd: options['cwd'] } : {});
-  if (rule === 'starts') {
-    const earlier = typeof options['name'] === 'string' ? findFolder(folder, options['name']) : null;
-    return earlier === null ? undefined : rights.require('replace', earlier, `ralph ${name}`);
-  }
   if (rights.isPerson) return;
   const verb = rule === 'follows' ? 'wait' : rule;
   if (verb === 'terms' || (loop === undefined && verb !== 'wait'))

@@ -54,7 +54,7 @@ export function localLoops({
     },
     async start(request, help = {}) {
       const { start } = await import('./start.ts');
-      return viewOf(loopAt(await start(request, rights, { ...help, confinedTo })));
+      return viewOf(await start(request, rights, { ...help, confinedTo }));
     },
     async ownNew(request, help = {}) {
       const { create } = await import('./create.ts');
