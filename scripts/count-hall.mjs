@@ -66,7 +66,10 @@ function counts() {
   return new Map([
     ['files of `cli/` that print nothing', size(silent)],
     ['prints below the fronts', String(printed.length)],
-    ['makers of loop requests (`createLoop`)', using('owner/create-loop.ts', /(?:await|return) createLoop\(/)],
+    [
+      'makers of loop requests (`createLoop`)',
+      using('owner/create-loop.ts', /(?:await|return) createLoop\(/),
+    ],
     ['callers of `takeOver`', using('owner/take-over.ts', /\btakeOver\(/)],
     ['deciders of trust', using('store/trust', /^import (?!type)[^;]*store\/trust/m)],
     ['deciders of rights', using('owner/refuse-change.ts', /./)],

@@ -1,17 +1,12 @@
 import { parseDuration, parseWhole } from '../config/values.ts';
 import { clockTime, localTime } from '../text/times.ts';
-import { workspaceWith } from '../store/find-workspace.ts';
-import { changedSinceStart } from '../scm/changed-since-start.ts';
+import { pagesOf } from '../loops/events.ts';
+import { localLoops } from '../loops/local-loops.ts';
+import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { endRecord } from '../store/end-record.ts';
-import { familyNow } from '../store/family.ts';
-import { maskOf, type Mask } from '../store/mask.ts';
-import type { Spec } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
-import { summaryOf } from '../loops/summary.ts';
-import { replay } from '../loops/replay.ts';
 import { wrap } from '../text/columns.ts';
 import { painter } from './line-options.ts';
-import { checkName, refuseUnreadable } from '../loops/find.ts';
 import { type StoryEntry, entriesFor, entryForNow, entryForTotals } from '../text/story.ts';
 import { print, printJson, terminalWidth, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
@@ -26,38 +21,35 @@ interface StoryOptions {
 
 /** `ralph story`: prints what Ralph did in a loop and when, from the loop's journal. */
 export async function story(name: string, options: StoryOptions): Promise<number> {
-  checkName(name);
   const filter = filterFrom(options);
-  const tell = options.json === true ? showJson : showText();
-  let mask: Mask | null = null;
+  const show = options.json === true ? showJson : showText();
   const isVerbose = options.verbose === true;
-  let hasReader = true;
   let isEmpty = true;
-  const show = (entry: StoryEntry, spec: Spec): boolean => {
-    mask ??= maskOf(spec);
-    return tell({ ...entry, text: mask.text(entry.text) });
-  };
-  const loop = replay(workspaceWith(workspaceOf(options), name), name, (event, before, after, spec) => {
-    for (const entry of entriesFor(event, before, after, { spec, isVerbose, endRecord }))
-      if (hasReader && isWanted(entry, filter)) {
+  const loops = localLoops();
+  const ref = await loops.find(name, workspaceOf(options));
+  const { spec, trouble } = await loops.get(ref);
+  if (spec === null) throw new UserError(trouble ?? `cannot read loop ${name}`);
+  let known: Knowledge = NOTHING_KNOWN;
+  for await (const { events } of pagesOf(loops, ref))
+    for (const event of events) {
+      const before = known;
+      known = learn(before, event);
+      for (const entry of entriesFor(event, before, known, { spec, isVerbose, endRecord })) {
+        if (!isWanted(entry, filter)) continue;
         isEmpty = false;
-        hasReader = show(entry, spec);
+        if (!show(entry)) return 0;
       }
-    return hasReader;
-  });
-  if (!hasReader) return 0;
-  refuseUnreadable(loop);
-  checkIteration(filter, name, loop.state.iteration);
-  const now = entryForNow(summaryOf(loop), Date.now());
-  if (now !== null) show(now, loop.spec);
+    }
+  const { summary, state, report, trouble: problem } = await loops.get(ref);
+  if (problem !== null) throw new UserError(problem);
+  checkIteration(filter, name, state.iteration);
+  const now = entryForNow(summary, Date.now());
+  if (now !== null) show(now);
   else if (isEmpty)
     warn(`ralph: nothing happened in loop ${name} since ${clockTime(filter.from, Date.now())}\n`);
   // A part of the story would look like the reason for the sums of all of it.
   if (options.since === undefined && options.iteration === undefined)
-    show(
-      entryForTotals(loop, familyNow(loop.spec, loop.state).below, await changedSinceStart(loop), Date.now()),
-      loop.spec,
-    );
+    show(entryForTotals({ state, report }, state.family.below, await loops.changedFiles(ref), Date.now()));
   return 0;
 }
 

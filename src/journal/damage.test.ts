@@ -17,9 +17,8 @@ import { DEFAULT_POLICY } from '../loop/default-policy.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN } from '../loop/report.ts';
 import { openJournal, readJournal } from './file.ts';
-import { JournalFollower } from './follow.ts';
 import { JournalError } from './journal.ts';
-import { eventsIn } from './stream.ts';
+import { eventsIn, JOURNAL_START, readPage } from './pages.ts';
 
 let folder: string;
 let path: string;
@@ -67,7 +66,7 @@ describe.each(Object.entries(ENDS))('an end of %s', (_, end) => {
     const startedAt = performance.now();
     expect(read()).toEqual(events(3));
     expect([...eventsIn(path)]).toEqual(events(3));
-    expect(new JournalFollower(path).look()).toEqual(events(3));
+    expect(readPage(path, JOURNAL_START).events).toEqual(events(3));
     expect(statSync(path).size).toBe(intact.length + end.length);
 
     const journal = openJournal(path);
@@ -135,7 +134,7 @@ describe('a journal', () => {
       () => read(),
       () => [...eventsIn(path)],
       () => openJournal(path),
-      () => new JournalFollower(path).look(),
+      () => readPage(path, readPage(path, JOURNAL_START).next),
     ])
       expect(use).toThrow(`${path}:5: no version of ralph writes this event here`);
   });
@@ -156,7 +155,7 @@ describe('a journal', () => {
     expect(() => readJournal(join(folder, 'link'), { take: () => {} })).toThrow('is a symbolic link');
     expect(() => readJournal(join(folder, 'folder'), { take: () => {} })).toThrow('is not a regular file');
     expect(() => openJournal(join(folder, 'link'))).toThrow('is a symbolic link');
-    expect([...new JournalFollower(join(folder, 'link')).look()]).toEqual([]);
+    expect(() => readPage(join(folder, 'link'), JOURNAL_START)).toThrow('is a symbolic link');
   });
 
   it('takes events in any order without a crash of the fold', () => {
@@ -172,23 +171,5 @@ describe('a journal', () => {
     ];
     for (const next of odd) known = learn(known, next);
     expect(known.state.outcome).toBeNull();
-  });
-});
-
-describe('a follower', () => {
-  it('goes on after the next owner has cut off the end at which it waits', () => {
-    write(2);
-    appendFileSync(path, '{"n":3,"sum":"00');
-    const follower = new JournalFollower(path);
-    expect(follower.look()).toEqual(events(2));
-    appendFileSync(path, 'garbage\nmore garbage\n');
-    expect(follower.look()).toEqual([]);
-    const journal = openJournal(path);
-    journal.append(event(2), 2);
-    expect(follower.look()).toEqual([event(2)]);
-    journal.append(event(3), 3);
-    journal.close();
-    expect(follower.look()).toEqual([event(3)]);
-    expect(follower.look()).toEqual([]);
   });
 });

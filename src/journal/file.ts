@@ -30,7 +30,8 @@ import { reasonOf } from '../user-error.ts';
 import { JournalError, type Journal } from './journal.ts';
 import { header, lineOf } from './lines.ts';
 import { datedName, hasIntact, keepIntact, OwnCopy } from './own-copy.ts';
-import { parseJournal } from './parse.ts';
+import { JOURNAL_START, pageAt } from './pages.ts';
+import { parseJournal, pass } from './parse.ts';
 import type { JournalMark } from './snapshot.ts';
 
 /** Opens a journal for its owner; creates it if there is none. An owner of a moment keeps no copy. */
@@ -152,16 +153,41 @@ export interface JournalReader {
   take(event: LoopEvent): void;
 }
 
-/** Reads a journal without owning it, and does not change it. */
+/** Reads a journal without owning it, and does not change it. The memory that it needs does not grow with the journal. */
 export function readJournal(path: string, reader: JournalReader): JournalLength {
   const descriptor = openRegular(path, 'read');
   try {
-    const { content, bytes } = readFrom(descriptor, path, reader);
-    return { bytes, unusable: Math.max(0, content.length - bytes) };
+    const known = reader.knownMark ?? null;
+    const isUnchanged = known?.stamp !== undefined && known.stamp === stampOf(descriptor);
+    const isKnown = isUnchanged || (known !== null && beginsWith(descriptor, known));
+    reader.begin?.(isKnown);
+    let next = isKnown && known !== null ? known : JOURNAL_START;
+    if (isUnchanged) return { bytes: next.bytes, unusable: 0 };
+    for (;;) {
+      const page = pageAt(descriptor, path, next);
+      for (const [index, event] of page.events.entries())
+        pass(event, reader.take.bind(reader), path, next.events + index + 2);
+      ({ next } = page);
+      if (page.isEnd) return { bytes: next.bytes, unusable: page.unusable };
+    }
   } finally {
     closeSync(descriptor);
   }
 }
+
+/** Whether a journal begins with the bytes before a mark. */
+function beginsWith(descriptor: number, { bytes, sum }: JournalMark): boolean {
+  let found = 0;
+  for (let at = 0; at < bytes; at += PIECE_BYTES) {
+    const length = Math.min(PIECE_BYTES, bytes - at);
+    const piece = readAll(descriptor, length, at);
+    if (piece.length < length) return false;
+    found = crc32(piece, found);
+  }
+  return found === sum;
+}
+
+const PIECE_BYTES = 1024 * 1024;
 
 /** How many bytes of a journal can be read, and how many at its end cannot. */
 export interface JournalLength {

@@ -32,7 +32,8 @@ export function parseJournal(
     const end = content.indexOf(NEWLINE, size);
     const event = end < 0 ? null : readLine(content.subarray(size, end), line - 1, path);
     if (event === null) {
-      if (hasIntactLine(content, size)) throw damagedLine(path, line);
+      const damage = damageAt(content, size, path, line);
+      if (damage !== null) throw damage;
       break;
     }
     pass(event, take, path, line);
@@ -43,8 +44,13 @@ export function parseJournal(
 
 const NEWLINE = 10;
 
-/** Null if the journal was being created. */
-function endOfHeader(content: Buffer, path: string): number | null {
+/** The error of a line that cannot be read and begins here; null if no intact line follows, so that the journal ends before it. */
+export function damageAt(content: Buffer, from: number, path: string, line: number): JournalError | null {
+  return hasIntactLine(content, from) ? damagedLine(path, line) : null;
+}
+
+/** Where the first event begins; null if the journal was being created. */
+export function endOfHeader(content: Buffer, path: string): number | null {
   const end = content.indexOf(NEWLINE);
   if (end >= 0 && checkHeader(content.toString('utf8', 0, end), path) !== null) return end + 1;
   if (end < 0 && header().startsWith(content.toString('latin1'))) return null;
@@ -66,7 +72,8 @@ function hasIntactLine(content: Buffer, from: number): boolean {
 /** No event is shorter; an end of many empty lines is not looked at line by line. */
 const SHORTEST_LINE = 30;
 
-function pass(event: LoopEvent, take: (event: LoopEvent) => void, path: string, line: number): void {
+/** Passes an event on; an error of the fold names the line. */
+export function pass(event: LoopEvent, take: (event: LoopEvent) => void, path: string, line: number): void {
   try {
     take(event);
   } catch (error) {

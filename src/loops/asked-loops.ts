@@ -15,10 +15,18 @@ export function askedLoops(folder: string): Loops {
     return ask as Loops[Verb];
   };
   const wait = asks('wait');
+  const events = asks('events');
   return {
     find: asks('find'),
     list: asks('list'),
     get: asks('get'),
+    events: (loop, part, call) => {
+      const { from } = part;
+      const page = events(loop, part);
+      return from === null
+        ? page
+        : Promise.race([page, aborted(call, { events: [], next: from, after: from.after })]);
+    },
     resume: asks('resume'),
     send: asks('send'),
     stopTree: asks('stopTree'),
@@ -33,15 +41,21 @@ export function askedLoops(folder: string): Loops {
 }
 
 /** Each answer comes after a while, whether the loop rests or not. */
-async function untilRest(wait: () => Promise<Rest>, { signal }: Call = {}): Promise<Rest> {
-  const aborted = new Promise<Rest>((resolve) => {
-    signal?.addEventListener('abort', () => resolve({ is: 'driven' }), { once: true });
-  });
+async function untilRest(wait: () => Promise<Rest>, call: Call = {}): Promise<Rest> {
+  const stopped = aborted<Rest>(call, { is: 'driven' });
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- until the loop rests
-    const rest = await Promise.race([aborted, wait()]);
-    if (rest.is !== 'driven' || signal?.aborted === true) return rest;
+    const rest = await Promise.race([stopped, wait()]);
+    if (rest.is !== 'driven' || call.signal?.aborted === true) return rest;
   }
+}
+
+/** What a call gives whose signal aborts. */
+function aborted<T>({ signal }: Call = {}, value: T): Promise<T> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) resolve(value);
+    signal?.addEventListener('abort', () => resolve(value), { once: true });
+  });
 }
 
 async function asked(folder: string, verb: keyof Loops, args: readonly unknown[]): Promise<unknown> {
@@ -74,6 +88,7 @@ const TIMEOUT_MS = 10_000;
 /** More than the owner takes for one answer; an owner that takes over needs some time itself. */
 const TIMEOUTS: Partial<Record<keyof Loops, number>> = {
   wait: 60_000,
+  events: 60_000,
   start: 120_000,
   stopTree: 60_000,
   send: 30_000,

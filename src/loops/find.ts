@@ -5,6 +5,7 @@ import { workspaceWith } from '../store/find-workspace.ts';
 import { enclosingRuns, loopOf } from '../store/enclosing-runs.ts';
 import { findFolder, readLoop, requireFolder, type LoopReading } from '../store/read-loop.ts';
 import { isInSession } from '../store/spec.ts';
+import type { LoopFolder } from '../store/store.ts';
 import { UserError } from '../user-error.ts';
 import type { LoopRef } from './loops.ts';
 
@@ -31,11 +32,22 @@ function ownLoop(): LoopRef | null {
   return spec === null ? null : refOf({ spec });
 }
 
+/** The folder of a loop, without reading it; throws if the loop is gone, or if another one has its name. */
+export function folderOf({ id, name, workspace }: LoopRef): LoopFolder {
+  const folder = requireFolder(workspace, name);
+  if (folder.id === id) return folder;
+  throw replaced(name);
+}
+
 /** The loop as it is now; throws if it is gone, or if another one has its name. */
 export function loopAt({ id, name, workspace }: LoopRef): LoopReading {
   const loop = readLoop(workspace, name);
   if (loop.spec.id === id) return loop;
-  throw new UserError(`the loop "${name}" was replaced by another one of its name meanwhile`);
+  throw replaced(name);
+}
+
+function replaced(name: string): UserError {
+  return new UserError(`the loop "${name}" was replaced by another one of its name meanwhile`);
 }
 
 /** The same with its owner: one that the daemon should own may have to wait for a daemon. */
@@ -51,7 +63,7 @@ export function refOf({ spec: { id, name, workspace } }: Pick<LoopReading, 'spec
 }
 
 /** Throws if no loop can have this name. */
-export function checkName(name: string): void {
+function checkName(name: string): void {
   const problem = problemWithName(name);
   if (problem !== null) throw new UserError(`invalid loop name ${JSON.stringify(name)}: ${problem}`);
 }

@@ -5,7 +5,6 @@ import { readRun, type RunReader } from '../agents/reader.ts';
 import { inMessageRun } from '../agents/message-run.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { readSpec, type Spec } from '../store/spec.ts';
-import { JournalFollower } from '../journal/follow.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
@@ -14,7 +13,11 @@ import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { LoopObserver } from '../owner/observer.ts';
-import { isDriven } from '../store/read-loop.ts';
+import { UserError } from '../user-error.ts';
+import type { Mark, Page } from './events.ts';
+import { refOf } from './find.ts';
+import { localLoops } from './local-loops.ts';
+import type { LoopRef, Loops } from './loops.ts';
 
 /** Shows a loop that another process drives, from its first event until it ends or has no owner. */
 export async function followLoop(
@@ -23,7 +26,7 @@ export async function followLoop(
   { from = 'start', until = 'no owner' }: Part = {},
 ): Promise<EndRecord> {
   const spec = readSpec(folder.spec);
-  const journal = new JournalFollower(folder.journal);
+  const loops = localLoops();
   let known: Knowledge = NOTHING_KNOWN;
   let output: Output | null = null;
 
@@ -40,29 +43,51 @@ export async function followLoop(
     if (event.type === 'run.started')
       output = new Output(folder, spec, event.run, { state, endedAt }, observer);
   };
-  let wake: (() => void) | null = null;
-  const stopWatching = watchFolder(folder.path, () => wake?.());
+  const isOver = ({ after }: Mark): boolean => after === 'rest' && until === 'no owner';
   try {
-    for (;;) {
-      const changed = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      const hasOwner = isDriven(folder);
-      const events = journal.look();
-      const start = from === 'start' || known !== NOTHING_KNOWN ? 0 : lastIteration(events);
+    let mark: Mark | null = null;
+    do {
+      // oxlint-disable-next-line no-await-in-loop -- until something has happened
+      const news: News | null = await newsFrom(loops, refOf({ spec }), mark);
+      if (news === null) break;
+      const { events } = news;
+      const start = from === 'start' || mark !== null ? 0 : lastIteration(events);
+      mark = news.next;
       // oxlint-disable-next-line no-await-in-loop -- one event after the other
       for (const [index, event] of events.entries()) await take(event, index >= start, endOf(event, events));
-      if (known.state.outcome !== null || (!hasOwner && until === 'no owner')) break;
-      if (!existsSync(folder.spec)) break;
-      // oxlint-disable-next-line no-await-in-loop -- until something has changed
-      await changed;
-    }
+    } while (known.state.outcome === null && !isOver(mark));
   } finally {
-    stopWatching();
     await (output as Output | null)?.close();
   }
   return endRecord(known.state, known.report, spec);
 }
+
+interface News {
+  readonly events: readonly LoopEvent[];
+  readonly next: Mark;
+}
+
+/** All events after a mark, once there are some or the loop rests; null if there will be none: the loop is gone, or its journal damaged. */
+async function newsFrom(loops: Loops, ref: LoopRef, from: Mark | null): Promise<News | null> {
+  const events: LoopEvent[] = [];
+  let next = from;
+  try {
+    do {
+      // oxlint-disable-next-line no-await-in-loop -- one page after the other
+      const page: Page<LoopEvent> = await loops.events(ref, {
+        from: next,
+        wait: next === from ? LONG_MS : 0,
+      });
+      events.push(...page.events);
+      next = page.next;
+    } while (next.after === 'more');
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+  }
+  return next === from || next === null ? null : { events, next };
+}
+
+const LONG_MS = 86_400_000;
 
 /** Which part of a loop is shown. */
 export interface Part {

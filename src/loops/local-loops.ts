@@ -2,9 +2,11 @@
 import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
 import type { SandboxedParent } from '../owner/owner.ts';
 import { mergeWorktree } from '../worktree/merge.ts';
+import { changedSinceStart } from '../scm/changed-since-start.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { diffLoop } from './diff.ts';
-import { findRef, loopAt, ownedLoopAt, refuseUnreadable } from './find.ts';
+import { eventsOf } from './events.ts';
+import { findRef, folderOf, loopAt, ownedLoopAt, refuseUnreadable } from './find.ts';
 import { killLoop } from './kill.ts';
 import { keysFor, rowsOf, straysIn } from './list.ts';
 import type { LocalLoops, LoopRef } from './loops.ts';
@@ -51,6 +53,10 @@ export function localLoops({
     async get(ref) {
       await require('look', ref);
       return viewOf(loopAt(ref));
+    },
+    async events(ref, part, { signal } = {}) {
+      await require('look', ref);
+      return eventsOf(folderOf(ref), part, signal);
     },
     async start(request, help = {}) {
       const { start } = await import('./start.ts');
@@ -106,6 +112,10 @@ export function localLoops({
       return straysIn(workspace);
     },
     worktrees: (workspace) => listWorktrees(workspace, startersEnvironment(process.env)),
+    async changedFiles(ref) {
+      await require('look', ref);
+      return changedSinceStart(loopAt(ref));
+    },
     async showDiff(ref, what, options, show) {
       await require('look', ref);
       return diffLoop(loopAt(ref), what, options, show);

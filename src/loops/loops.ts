@@ -6,15 +6,17 @@
  * 3. What a caller may do is decided here (`rights.ts`), for every verb, and nowhere else.
  * 4. Nothing that goes out has a secret of the loop.
  */
-import type { Control } from '../loop/event.ts';
+import type { Control, LoopEvent } from '../loop/event.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { CreatedLoop } from '../owner/created-loop.ts';
 import type { StartRequest } from '../owner/make-request.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
+import type { Spec } from '../store/spec.ts';
 import type { Merged } from '../worktree/merge.ts';
 import type { CreateHelp } from './create.ts';
+import type { EventsFrom, Page } from './events.ts';
 import type { Filter, LoopRow, Strays } from './list.ts';
 import type { LoopSummary } from './summary.ts';
 import type { ChildNow } from './view.ts';
@@ -31,6 +33,8 @@ export interface Loops {
   /** The loops that a filter wants, by workspace and name. */
   list(filter: Filter): Promise<readonly LoopRow[]>;
   get(loop: LoopRef): Promise<LoopView>;
+  /** What has happened, from a place in its journal on: every event once, also over a crash of its owner. */
+  events(loop: LoopRef, part: EventsFrom, call?: Call): Promise<Page<LoopEvent>>;
   /** Starts a loop in the background: of a run, or in a sandbox, a child of its loop. */
   start(request: StartRequest, call?: Call): Promise<LoopView>;
   /** Continues a loop in the background, or the one that runs. */
@@ -65,6 +69,8 @@ export interface LocalLoops extends Loops {
   own(loop: LoopRef, request: ResumeRequest, help?: ResumeHelp): Promise<Resumed>;
   /** What is no loop of a workspace and looks like one; without a workspace, the loops whose workspace is gone. */
   strays(workspace: string | null): Promise<Strays>;
+  /** How many files differ between the start of a loop and its last checkpoint; null if there is nothing to compare. */
+  changedFiles(loop: LoopRef): Promise<number | null>;
   /** The worktrees of the loops of a workspace of which the folder, the registration or the branch exists. */
   worktrees(workspace: string): Promise<readonly WorktreeSummary[]>;
   /** Shows with `git diff` what a loop has changed, on our stdout or through `show`; returns git's exit code. */
@@ -98,6 +104,8 @@ export interface Call {
 /** A loop as it stands. If its files cannot be read, the state is the initial one. */
 export interface LoopView extends LoopRef {
   readonly summary: LoopSummary;
+  /** What the loop was started with; null if that cannot be read. */
+  readonly spec: Spec | null;
   readonly state: LoopState;
   readonly report: LoopReport;
   readonly children: readonly ChildNow[];

@@ -15,6 +15,7 @@ import {
   type Rule,
 } from '../loop/shape.ts';
 import { CHILD_START } from './child-start.ts';
+import { EVENTS_FROM } from './events.ts';
 import type { SandboxAnswer } from '../sandbox/requests.ts';
 import { loopId, loopNameRule } from '../store/spec-shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
@@ -41,6 +42,7 @@ const ARGUMENTS: Readonly<Record<keyof Loops, readonly Rule[]>> = {
     }),
   ],
   get: [loop],
+  events: [loop, EVENTS_FROM],
   resume: [loop, object({ limits: isObject, now: flag, env: table(string), detach: flag })],
   send: [loop, control],
   stopTree: [loop, flag],

@@ -15,6 +15,7 @@ export function viewOf(loop: LoopReading): LoopView {
   return maskOf(spec).value<LoopView>({
     ...refOf(loop),
     summary,
+    spec: spec.created === '' ? null : spec,
     state: { ...state, family: familyNow(spec, state) },
     report,
     children: childrenNow(loop),

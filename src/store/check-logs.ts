@@ -9,7 +9,7 @@
 import { join } from 'node:path';
 import { foundAt, namesIn, PRIVATE_FILE } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { eventsIn } from '../journal/stream.ts';
+import { eventsIn } from '../journal/pages.ts';
 import { sizeText } from '../loop/counted.ts';
 import type { CheckResult } from '../loop/event.ts';
 import type { LoopFolder } from './store.ts';

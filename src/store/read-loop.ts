@@ -235,12 +235,7 @@ function isOpen(key: LoopKey): boolean {
   return last?.type !== 'loop.ended' || isUnconfirmed(folder, last);
 }
 
-/** Whether the last event says that the loop is done, and no owner has confirmed it. Reads only the end of the journal. */
-export function hasUnconfirmedEnd(folder: LoopFolder): boolean {
-  const last = lastEvent(folder.journal);
-  return last !== null && isUnconfirmed(folder, last);
-}
-
+/** Whether this last event says that the loop is done, and no owner has confirmed it. */
 function isUnconfirmed(folder: LoopFolder, last: LoopEvent): boolean {
   if (last.type !== 'loop.ended' || last.outcome.type !== 'done') return false;
   return !isEndNoted(folder, statSync(folder.journal, { throwIfNoEntry: false })?.size ?? 0);

@@ -62,6 +62,7 @@ export function registerLoop(
   for (const event of [created, ...events]) journal.append(event, journal.length);
   journal.close();
   writeFileSync(folder.spec, JSON.stringify(specFor(folder, more)));
+  writeFileSync(folder.lock, '');
   reserve(folder);
   return folder;
 }
