@@ -71,8 +71,11 @@ function counts() {
       using('owner/create-loop.ts', /(?:await|return) createLoop\(/),
     ],
     ['callers of `takeOver`', using('owner/take-over.ts', /\btakeOver\(/)],
-    ['deciders of trust', using('store/trust', /^import (?!type)[^;]*store\/trust/m)],
-    ['deciders of rights', using('owner/refuse-change.ts', /./)],
+    [
+      'files that decide whether settings are trusted',
+      having(/\bhasConsent\(|\[TRUST\] ===/, 'store/trust.ts'),
+    ],
+    ['files that decide what a caller may do', having(/\bdescendsFrom\(/, 'store/enclosing-runs.ts')],
     ['files of `mcp/` that start a process for a call', using('process/exec.ts', /./, 'mcp/')],
   ]);
 }
@@ -90,6 +93,11 @@ function using(imported, needed, below = '') {
       needed.test(file.text),
   );
   return String(found.length);
+}
+
+/** How many files have such a text, without the one that defines what it calls. */
+function having(needed, definition) {
+  return String(files.filter(({ path, text }) => path !== definition && needed.test(text)).length);
 }
 
 function sizes() {

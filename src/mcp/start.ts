@@ -1,12 +1,11 @@
 /** Starting a loop in the background, as `ralph run --detach` does. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import * as z from 'zod';
 import type { McpChange } from '../config/config.ts';
 import { parseTags } from '../config/values.ts';
 import { isInside, realPath } from '../files/paths.ts';
 import type { LocalLoops } from '../loops/loops.ts';
-import { givenFile } from '../owner/prompt-source.ts';
 import type { PromptSource } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 import { duration, loopName, value, words } from './inputs.ts';
@@ -94,7 +93,9 @@ function promptOf(
   if ((task === undefined) === (file === undefined)) throw new UserError('give either task or prompt_file');
   if (file === undefined) return { text: task ?? '' };
   const path = fileIn(workspace, file);
-  return isSandboxed ? { text: readFileSync(path, 'utf8') } : givenFile('prompt file', file, path);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new UserError(`prompt_file is no file: ${file}`);
+  return isSandboxed ? { text: readFileSync(path, 'utf8') } : { file: path };
 }
 
 /** The path of a file in the workspace; links are resolved, so that none leads out of it. */

@@ -37,7 +37,6 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
     'cli/from-inside.ts: ralph template',
     'cli/from-inside.ts: ralph …',
     'cli/from-inside.ts: ralph … …',
-    'cli/from-inside.ts: ralph … #2',
     'loops/rights.ts: ralph tell',
     'cli/in-sandbox.ts: ralph status',
     'cli/in-sandbox.ts: ralph …',

@@ -322,8 +322,9 @@ export const PLACES: readonly Advice[] = [
   {
     situation: 'a workspace was moved or removed',
     from: [
-      'cli/ls.ts: ralph move OLD_FOLDER',
-      'cli/ls.ts: ralph rm --gone',
+      'text/list.ts: ralph move OLD_FOLDER',
+      'text/list.ts: ralph move …',
+      'text/list.ts: ralph rm --gone',
       'store/strangers.ts: ralph move …',
     ],
     async follow(stage) {
