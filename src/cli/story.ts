@@ -2,12 +2,11 @@ import { parseDuration, parseWhole } from '../config/values.ts';
 import { clockTime, localTime } from '../text/times.ts';
 import { pagesOf } from '../loops/events.ts';
 import { localLoops } from '../loops/local-loops.ts';
-import { learn, NOTHING_KNOWN, type Knowledge } from '../loop/report.ts';
 import { endRecord } from '../store/end-record.ts';
 import { UserError } from '../user-error.ts';
 import { wrap } from '../text/columns.ts';
 import { painter } from './line-options.ts';
-import { type StoryEntry, entriesFor, entryForNow, entryForTotals } from '../text/story.ts';
+import { entryForNow, entryForTotals, storyOf, type StoryEntry, type StoryFilter } from '../text/story.ts';
 import { print, printJson, terminalWidth, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -29,17 +28,10 @@ export async function story(name: string, options: StoryOptions): Promise<number
   const ref = await loops.find(name, workspaceOf(options));
   const { spec, trouble } = await loops.get(ref);
   if (spec === null) throw new UserError(trouble ?? `cannot read loop ${name}`);
-  let known: Knowledge = NOTHING_KNOWN;
-  for await (const { events } of pagesOf(loops, ref))
-    for (const event of events) {
-      const before = known;
-      known = learn(before, event);
-      for (const entry of entriesFor(event, before, known, { spec, isVerbose, endRecord })) {
-        if (!isWanted(entry, filter)) continue;
-        isEmpty = false;
-        if (!show(entry)) return 0;
-      }
-    }
+  for await (const entry of storyOf(pagesOf(loops, ref), { spec, isVerbose, endRecord }, filter)) {
+    isEmpty = false;
+    if (!show(entry)) return 0;
+  }
   const { summary, state, report, trouble: problem } = await loops.get(ref);
   if (problem !== null) throw new UserError(problem);
   checkIteration(filter, name, state.iteration);
@@ -53,25 +45,14 @@ export async function story(name: string, options: StoryOptions): Promise<number
   return 0;
 }
 
-interface Filter {
-  /** The first moment that is wanted. */
-  readonly from: number;
-  /** Null for all. */
-  readonly iteration: number | null;
-}
-
-function filterFrom({ since, iteration }: StoryOptions): Filter {
+function filterFrom({ since, iteration }: StoryOptions): StoryFilter {
   return {
     from: since === undefined ? 0 : Date.now() - parseDuration('--since', since),
     iteration: iteration === undefined ? null : parseWhole('--iteration', iteration, 1),
   };
 }
 
-function isWanted(entry: StoryEntry, { from, iteration }: Filter): boolean {
-  return entry.at >= from && (iteration === null || entry.iteration === iteration);
-}
-
-function checkIteration({ iteration }: Filter, name: string, last: number): void {
+function checkIteration({ iteration }: StoryFilter, name: string, last: number): void {
   if (iteration === null || iteration <= last) return;
   const known =
     last === 0 ? 'it has not started one' : last === 1 ? 'iterations: 1' : `iterations: 1 to ${last}`;

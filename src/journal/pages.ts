@@ -67,7 +67,7 @@ export function pageAt(
 
 /** Much more than a screen, and little memory. */
 const MOST_EVENTS = 1000;
-const MOST_BYTES = 256 * 1024;
+const MOST_BYTES = 64 * 1024;
 const NEWLINE = 10;
 
 /** The events in a part of a journal that begins at `start`; `isWhole`: the part has all of its end. */

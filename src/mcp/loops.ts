@@ -17,7 +17,11 @@ import type { OwnLoop } from './own-loop.ts';
 export type ToolLoops = Loops & Pick<LocalLoops, 'start'>;
 
 export function loopsFor(own: OwnLoop | null): ToolLoops {
-  if (own?.isSandboxed === true) return askedLoops(process.env['RALPH_SANDBOX'] ?? '');
+  return own?.isSandboxed === true ? askedLoops(process.env['RALPH_SANDBOX'] ?? '') : loopsHere();
+}
+
+/** Those of this machine. */
+export function loopsHere(): LocalLoops {
   const rights = new Rights(() => ({ is: 'assistant', runs: enclosingRuns(), allow: requireChange }));
   return localLoops({ rights, as: (verb, name) => `${isChange(verb) ? TOOLS[verb] : verb} ${name}` });
 }

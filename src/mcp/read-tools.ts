@@ -2,13 +2,19 @@
 import * as z from 'zod';
 import { WORKER_STATUSES, type LoopRow } from '../loops/list.ts';
 import { workspaceAt } from '../store/find-workspace.ts';
-import type { Loops } from '../loops/loops.ts';
+import { pagesOf } from '../loops/events.ts';
+import type { LocalLoops, LoopRef, Loops } from '../loops/loops.ts';
+import { parseDuration } from '../config/values.ts';
+import { endRecord } from '../store/end-record.ts';
+import { UserError } from '../user-error.ts';
+import { entryForNow, entryForTotals, storyOf, type StoryEntry, type StoryFilter } from '../text/story.ts';
+import { localTime } from '../text/times.ts';
 import { statusData } from '../text/status.ts';
 import { option, printed } from './command.ts';
 import { duration, loopName, value } from './inputs.ts';
 import { defineTool, type Answer, type Tool, type WorkspaceOf } from './tool.ts';
 
-export function readTools(loops: Loops, workspaceOf: WorkspaceOf): readonly Tool[] {
+export function readTools(loops: LocalLoops, workspaceOf: WorkspaceOf): readonly Tool[] {
   return [
     defineTool({
       name: 'list_loops',
@@ -39,11 +45,11 @@ export function readTools(loops: Loops, workspaceOf: WorkspaceOf): readonly Tool
         iteration: z.int().min(1).optional().describe('Only this iteration.'),
       }),
       effect: 'reads',
-      run: ({ name, since, iteration }, { signal }) =>
-        printed(['story', name, ...option('since', since), ...option('iteration', iteration)], {
-          cwd: workspaceOf(name),
-          signal,
-        }),
+      run: async ({ name, since, iteration = null }) => {
+        const loop = await loops.find(name, workspaceOf(name));
+        const from = since === undefined ? 0 : Date.now() - parseDuration('since', since);
+        return { text: await storyText(loops, loop, { from, iteration }) };
+      },
     }),
     defineTool({
       name: 'loop_logs',
@@ -67,6 +73,27 @@ export function readTools(loops: Loops, workspaceOf: WorkspaceOf): readonly Tool
         }),
     }),
   ];
+}
+
+async function storyText(loops: LocalLoops, loop: LoopRef, filter: StoryFilter): Promise<string> {
+  const { spec, trouble } = await loops.get(loop);
+  if (spec === null) throw new UserError(trouble ?? `cannot read loop ${loop.name}`);
+  const entries: StoryEntry[] = [];
+  for await (const entry of storyOf(pagesOf(loops, loop), { spec, isVerbose: false, endRecord }, filter))
+    entries.push(entry);
+  const { summary, state, report } = await loops.get(loop);
+  if (filter.iteration !== null && filter.iteration > state.iteration)
+    throw new UserError(
+      `loop ${loop.name} has no iteration ${filter.iteration} (iterations: ${state.iteration})`,
+    );
+  const now = entryForNow(summary, Date.now());
+  if (now !== null) entries.push(now);
+  // A part of the story would look like the reason for the sums of all of it.
+  if (filter.from === 0 && filter.iteration === null)
+    entries.push(
+      entryForTotals({ state, report }, state.family.below, await loops.changedFiles(loop), Date.now()),
+    );
+  return entries.map(({ at, text }) => `${localTime(at).replace('T', ' ')}  ${text}`).join('\n');
 }
 
 /** The status of a loop; `own` is the loop of this server's run, and the default. */

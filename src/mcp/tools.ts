@@ -4,7 +4,7 @@ import { busTools } from './bus-tools.ts';
 import { changeTools } from './change-tools.ts';
 import { childTools } from './child-tools.ts';
 import { claimTools } from './claim-tools.ts';
-import { loopsFor } from './loops.ts';
+import { loopsFor, loopsHere } from './loops.ts';
 import type { OwnLoop } from './own-loop.ts';
 import { readTools, statusTool } from './read-tools.ts';
 import type { Tool, WorkspaceOf } from './tool.ts';
@@ -14,7 +14,8 @@ export async function toolsFor(workspace: string, own: OwnLoop | null): Promise<
   const workspaceOf: WorkspaceOf = (name) => (own !== null && name === own.name ? own.workspace : workspace);
   const loops = loopsFor(own);
   const status = statusTool(loops, workspaceOf, own?.name ?? null);
-  if (own === null) return [...readTools(loops, workspaceOf), status, ...changeTools(loops, workspaceOf)];
+  if (own === null)
+    return [...readTools(loopsHere(), workspaceOf), status, ...changeTools(loops, workspaceOf)];
   const forRun = [
     ...claimTools(loops, own, workspace),
     ...busTools(own),
@@ -28,7 +29,7 @@ export async function toolsFor(workspace: string, own: OwnLoop | null): Promise<
   const changes = changeTools(loops, workspaceOf).filter(
     ({ change }) => change !== null && change !== 'start' && allowed.includes(change),
   );
-  return [...forRun, ...readTools(loops, workspaceOf), ...changes];
+  return [...forRun, ...readTools(loopsHere(), workspaceOf), ...changes];
 }
 
 /** What a client tells its model about this server. */

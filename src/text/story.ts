@@ -6,7 +6,7 @@ import type { LoopEvent, FamilyCount, Tokens } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
 import { limitChanges } from '../loop/limit-changes.ts';
 import type { StopCause } from '../loop/outcome.ts';
-import { costText, spendOf, type Knowledge, type LoopReport } from '../loop/report.ts';
+import { NOTHING_KNOWN, costText, learn, spendOf, type Knowledge, type LoopReport } from '../loop/report.ts';
 import { costOf, knownTokens, tokensOf } from '../loop/spend-text.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { EndRecord } from '../store/end-record.ts';
@@ -66,6 +66,30 @@ interface StoryOf {
   readonly isVerbose: boolean;
   /** How it ended. */
   readonly endRecord: (state: LoopState, report: LoopReport, spec: Spec) => EndRecord;
+}
+
+/** Which entries are wanted. */
+export interface StoryFilter {
+  /** The first moment that is wanted. */
+  readonly from: number;
+  /** Null for all. */
+  readonly iteration: number | null;
+}
+
+/** The entries of a story, as its events are read. */
+export async function* storyOf(
+  pages: AsyncIterable<{ readonly events: readonly LoopEvent[] }>,
+  about: StoryOf,
+  { from, iteration }: StoryFilter,
+): AsyncGenerator<StoryEntry, void, void> {
+  let known: Knowledge = NOTHING_KNOWN;
+  for await (const { events } of pages)
+    for (const event of events) {
+      const before = known;
+      known = learn(before, event);
+      for (const entry of entriesFor(event, before, known, about))
+        if (entry.at >= from && (iteration === null || entry.iteration === iteration)) yield entry;
+    }
 }
 
 /** The entries for an event; `before` and `after` is what was known before and after it. */
