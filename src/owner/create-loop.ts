@@ -15,8 +15,10 @@ import { isInRepository } from '../git/fingerprint.ts';
 import { gitPath } from '../git/git.ts';
 import { withoutGitLocation } from '../git/without-git-location.ts';
 import { openJournal } from '../journal/file.ts';
-import { fold } from '../loop/evolve.ts';
+import { admits } from '../loop/admit.ts';
+import { evolve } from '../loop/evolve.ts';
 import type { LoopEvent, StartRecord } from '../loop/event.ts';
+import { INITIAL } from '../loop/initial.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { gitIn } from '../scm/git.ts';
@@ -246,14 +248,19 @@ function writeFirstEvents(
   start: StartRecord | null,
 ): LoopState {
   const left = place === 'background' ? { left: true as const } : {};
-  const journal = openJournal(folder.journal);
+  const journal = openJournal(folder.journal, undefined, undefined, { keepsCopy: false });
   try {
     const at = Date.now();
     const events: LoopEvent[] = [{ type: 'loop.created', at, name, policy, ...left }];
     if (start !== null) events.push({ type: 'start.recorded', at, ...start });
-    for (const [index, event] of events.entries()) journal.append(event, index);
+    let state = INITIAL;
+    for (const [index, event] of events.entries()) {
+      if (!admits(state, event)) throw new Error(`${event.type} is not admitted now`);
+      journal.append(event, index);
+      state = evolve(state, event);
+    }
     journal.sync();
-    return fold(events);
+    return state;
   } finally {
     journal.close();
   }

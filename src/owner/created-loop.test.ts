@@ -1,11 +1,13 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { beforeEach, expect, it } from 'vitest';
 import { openLibraryFolder } from '../../test/rig/library-folder.ts';
+import type { Policy } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import { enlist } from '../store/background.ts';
 import { readEvents, readLoopAt } from '../store/read-loop.ts';
-import type { LoopFolder } from '../store/store.ts';
 import { summaryOf } from '../loops/summary.ts';
+import { registeredIn } from '../store/registry.ts';
+import { type LoopFolder, loopsFolder } from '../store/store.ts';
 import { createLoop } from './create-loop.ts';
 import type { CreatedLoop } from './created-loop.ts';
 import { takeOver } from './take-over.ts';
@@ -15,11 +17,14 @@ beforeEach(() => {
   workspace = openLibraryFolder();
 });
 
-function create(place: 'background' | undefined): Promise<CreatedLoop> {
+function create(
+  place: 'background' | undefined,
+  policy: Policy = presets.default.policy,
+): Promise<CreatedLoop> {
   return createLoop({
     workspace,
     name: 'it',
-    policy: presets.default.policy,
+    policy,
     agent: { kind: 'custom', argv: ['true'] },
     prompt: { text: 'x' },
     env: { PATH: process.env['PATH'] ?? '' },
@@ -61,6 +66,14 @@ it('of the foreground has crashed if its creator never owned it', async () => {
   const created = await create(undefined);
   created.giveAway();
   expect(statusOf(created.folder)).toBe('crashed');
+});
+
+it('is not created with a policy that no loop can have, and nothing of it is left', async () => {
+  const { policy } = presets.default;
+  const wrong = { ...policy, limits: { ...policy.limits, iterations: -1 } };
+  await expect(create(undefined, wrong)).rejects.toThrow('loop.created is not admitted');
+  expect(registeredIn(workspace)).toEqual([]);
+  expect(readdirSync(loopsFolder())).toEqual([]);
 });
 
 it('gives its lock back if it is closed by its first owner, whose journal goes on after its first events', async () => {

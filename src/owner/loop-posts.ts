@@ -47,7 +47,7 @@ interface EventPosts {
 export class LoopPosts implements LoopObserver {
   readonly #loop: PostingLoop;
   readonly #posts: BusPosts;
-  /** The events that were journaled before this owner. */
+  /** The events that were journaled by other owners. */
   readonly #earlier: number;
   #length: number;
   #queue: EventPosts[] = [];
@@ -55,11 +55,11 @@ export class LoopPosts implements LoopObserver {
   #isLive = false;
   #hasWarned = false;
 
-  constructor(loop: PostingLoop, earlier: number, state: LoopState) {
+  constructor(loop: PostingLoop, length: number, state: LoopState, earlier: number = length) {
     this.#loop = loop;
     this.#posts = new BusPosts(loop.folder, state);
     this.#earlier = earlier;
-    this.#length = earlier;
+    this.#length = length;
   }
 
   appended(event: LoopEvent, state: LoopState, report: LoopReport): void {

@@ -105,6 +105,7 @@ export class OwnedLoop {
       { ...loop, mask: (text) => this.mask.text(text), say: (line) => this.#say(line) },
       this.#journal.length,
       this.#projections.known.state,
+      this.#hadOwner ? this.#journal.length : 0,
     );
     this.#engine = this.#openEngine();
     this.#children = new ChildWatch(loop, this.#engine);
