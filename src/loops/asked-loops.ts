@@ -20,6 +20,8 @@ export function askedLoops(folder: string): Loops {
     find: asks('find'),
     list: asks('list'),
     get: asks('get'),
+    runs: asks('runs'),
+    output: asks('output'),
     events: (loop, part, call) => {
       const { from } = part;
       const page = events(loop, part);

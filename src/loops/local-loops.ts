@@ -10,6 +10,7 @@ import { findRef, folderOf, loopAt, ownedLoopAt, refuseUnreadable } from './find
 import { killLoop } from './kill.ts';
 import { keysFor, rowsOf, straysIn } from './list.ts';
 import type { LocalLoops, LoopRef } from './loops.ts';
+import { chunkOf, runsOf } from './output.ts';
 import { resumeLoop } from './resume.ts';
 import { removeLoop } from './remove.ts';
 import { removeWorktree } from './remove-worktree.ts';
@@ -57,6 +58,14 @@ export function localLoops({
     async events(ref, part, { signal } = {}) {
       await require('look', ref);
       return eventsOf(folderOf(ref), part, signal);
+    },
+    async runs(ref) {
+      await require('look', ref);
+      return runsOf(folderOf(ref));
+    },
+    async output(ref, run, what, range) {
+      await require('look', ref);
+      return chunkOf(folderOf(ref), run, what, range);
     },
     async start(request, help = {}) {
       const { start } = await import('./start.ts');

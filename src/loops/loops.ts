@@ -19,6 +19,7 @@ import type { CreateHelp } from './create.ts';
 import type { EventsFrom, Page } from './events.ts';
 import type { Filter, LoopRow, Strays } from './list.ts';
 import type { LoopSummary } from './summary.ts';
+import type { Chunk, Range, RunOf, What } from './output.ts';
 import type { ChildNow } from './view.ts';
 import type { RemovedWorktree } from './remove-worktree.ts';
 import type { Removed } from './remove.ts';
@@ -35,6 +36,10 @@ export interface Loops {
   get(loop: LoopRef): Promise<LoopView>;
   /** What has happened, from a place in its journal on: every event once, also over a crash of its owner. */
   events(loop: LoopRef, part: EventsFrom, call?: Call): Promise<Page<LoopEvent>>;
+  /** The runs of a loop, the first one first. */
+  runs(loop: LoopRef): Promise<readonly RunOf[]>;
+  /** A piece of what a run or a check after it has printed, or of its prompt. */
+  output(loop: LoopRef, run: string, what: What, range: Range): Promise<Chunk>;
   /** Starts a loop in the background: of a run, or in a sandbox, a child of its loop. */
   start(request: StartRequest, call?: Call): Promise<LoopView>;
   /** Continues a loop in the background, or the one that runs. */

@@ -16,6 +16,7 @@ import {
 } from '../loop/shape.ts';
 import { CHILD_START } from './child-start.ts';
 import { EVENTS_FROM } from './events.ts';
+import { RANGE, RUN_ID, WHAT } from './output.ts';
 import type { SandboxAnswer } from '../sandbox/requests.ts';
 import { loopId, loopNameRule } from '../store/spec-shape.ts';
 import { reasonOf, UserError } from '../user-error.ts';
@@ -43,6 +44,8 @@ const ARGUMENTS: Readonly<Record<keyof Loops, readonly Rule[]>> = {
   ],
   get: [loop],
   events: [loop, EVENTS_FROM],
+  runs: [loop],
+  output: [loop, RUN_ID, WHAT, RANGE],
   resume: [loop, object({ limits: isObject, now: flag, env: table(string), detach: flag })],
   send: [loop, control],
   stopTree: [loop, flag],

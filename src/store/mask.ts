@@ -54,6 +54,24 @@ export class Mask {
     return this.#masked(value) as T;
   }
 
+  /** How many bytes before a place can matter for whether it is in a secret. */
+  get longest(): number {
+    return Math.max(MAX_KEY_LENGTH, ...this.#values.map((value) => Buffer.byteLength(value)));
+  }
+
+  /**
+   * What can be shown of an output from a place on, of which `content` has the bytes around it: from there or earlier, and to its end
+   * or less far, so that no secret is cut in two. `isLast`: nothing follows.
+   */
+  between(content: Buffer, from: number, isLast: boolean): Part {
+    const values = this.#values.map((value) => Buffer.from(value).toString('latin1'));
+    const text = content.toString('latin1');
+    const start = uncut(text, from, values);
+    const end = isLast ? text.length : Math.max(start, uncut(text, text.length, values));
+    const shown = Buffer.from(hideValuesAndKeys(text.slice(start, end), values), 'latin1');
+    return { from: start, to: end, shown };
+  }
+
   /** For text that arrives in pieces. */
   stream(): MaskedStream {
     return new MaskedStream(this.#values);
@@ -65,6 +83,19 @@ export class Mask {
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, this.#masked(part)]));
   }
+}
+
+interface Part {
+  readonly from: number;
+  readonly to: number;
+  readonly shown: Buffer;
+}
+
+/** The last place up to `at` before which no secret or key may have begun. */
+function uncut(text: string, at: number, values: readonly string[]): number {
+  let edge = at;
+  for (let held = -1; held !== 0; edge -= held) held = unfinished(text.slice(0, edge), values);
+  return edge;
 }
 
 export class MaskedStream {

@@ -1,0 +1,164 @@
+/**
+ * What the runs of a loop have printed, and their prompts: pieces of files without secrets.
+ *
+ * 1. A piece is bytes of the file from a place on, as many as can be shown: it never begins or ends in the middle of a secret. Who
+ *    asks for the next piece where one has ended gets the whole file without a gap and without a repeat, also while it is written.
+ * 2. Only regular files in the loop's own folder are read.
+ */
+import { closeSync, fstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { below } from '../files/below.ts';
+import { codeOf, namesIn, openRegular, readAll } from '../files/files.ts';
+import { eventsIn } from '../journal/pages.ts';
+import { anyOf, fits, object, oneOf, optional, rule, whole, type Rule } from '../loop/shape.ts';
+import { maskOf } from '../store/mask.ts';
+import { readLoopAt } from '../store/read-loop.ts';
+import type { LoopFolder } from '../store/store.ts';
+import { openRun } from '../loop/run.ts';
+import { UserError } from '../user-error.ts';
+
+/** A run of a loop, in the order in which they were started. */
+export interface RunOf {
+  /** `7.2` for the second run of the seventh iteration. */
+  readonly run: string;
+  /** Null if the journal does not say so. */
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  /** The logs of the checks after it. */
+  readonly checks: readonly string[];
+}
+
+export type What = 'stdout' | 'stderr' | 'prompt' | { readonly check: string };
+
+export interface Range {
+  readonly from: number;
+  /** About how many are wanted; a secret is not cut in two for it. */
+  readonly bytes?: number;
+}
+
+export interface Chunk {
+  /** Where the piece begins, which is earlier than was asked for if that is in the middle of a secret; and where the next one does. */
+  readonly from: number;
+  readonly next: number;
+  /** How long the file is. */
+  readonly size: number;
+  /** The bytes as Base64. */
+  readonly data: string;
+  /** Whether nothing follows, because the run has ended. */
+  readonly isLast: boolean;
+}
+
+const RUN = /^[1-9]\d{0,8}(?:\.[1-9]\d{0,8})?$/;
+export const RUN_ID: Rule = rule(
+  'the number of a run',
+  (value) => typeof value === 'string' && RUN.test(value),
+);
+export const WHAT: Rule = anyOf('an output', [
+  oneOf(['stdout', 'stderr', 'prompt']),
+  object({
+    check: rule(
+      'the name of a log',
+      (value) => typeof value === 'string' && /^[\w-][\w.-]{0,200}$/.test(value),
+    ),
+  }),
+]);
+export const RANGE: Rule = object({ from: whole(0), bytes: optional(whole(1)) });
+
+export function runsOf(folder: LoopFolder): readonly RunOf[] {
+  const times = new Map<string, { startedAt: number | null; endedAt: number | null }>();
+  try {
+    for (const event of eventsIn(folder.journal)) {
+      if (event.type === 'run.started') times.set(event.run, { startedAt: event.at, endedAt: null });
+      if (event.type === 'run.ended')
+        times.set(event.run, { startedAt: null, ...times.get(event.run), endedAt: event.at });
+    }
+  } catch {
+    // Then the times before the damage count.
+  }
+  return namesIn(join(folder.path, 'runs'))
+    .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+    .flatMap((name) => {
+      const [iteration = '', number = '1'] = name.split('.');
+      const run = `${Number(iteration)}.${number}`;
+      if (!RUN.test(run)) return [];
+      const { startedAt = null, endedAt = null } = times.get(run) ?? {};
+      const checks = namesIn(join(folder.run(run), 'checks')).flatMap((log) =>
+        log.endsWith('.log') ? [log.slice(0, -'.log'.length)] : [],
+      );
+      return [{ run, startedAt, endedAt, checks }];
+    });
+}
+
+export function chunkOf(folder: LoopFolder, run: string, what: What, range: Range): Chunk {
+  if (!fits(RUN_ID, run) || !fits(WHAT, what)) throw new UserError(`${folder.name} has no such output`);
+  const opened = openOutput(folder, run, what);
+  if (opened === null) return { from: 0, next: 0, size: 0, data: '', isLast: hasEnded(folder, run, what) };
+  try {
+    return chunkAt(opened, range, maskOf(folder), () => hasEnded(folder, run, what));
+  } finally {
+    closeSync(opened);
+  }
+}
+
+/** Null if there is no such file. */
+function openOutput(folder: LoopFolder, run: string, what: What): number | null {
+  const parts = folder
+    .run(run)
+    .slice(folder.path.length + 1)
+    .split('/');
+  const [inner, name] = typeof what === 'string' ? [[], FILES[what]] : [['checks'], `${what.check}.log`];
+  try {
+    return below(folder.path, [...parts, ...inner], { make: false }, (path) =>
+      openRegular(join(path, name), 'read'),
+    );
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw new UserError(`cannot read ${what === 'prompt' ? 'the prompt' : 'the output'} of run ${run}`, 3, {
+      cause: error,
+    });
+  }
+}
+
+const FILES = { stdout: 'stdout.log', stderr: 'stderr.log', prompt: 'prompt.md' } as const;
+
+function chunkAt(
+  descriptor: number,
+  { from, bytes = MOST_BYTES }: Range,
+  mask: ReturnType<typeof maskOf>,
+  ended: () => boolean,
+): Chunk {
+  for (let length = Math.min(bytes, MOST_BYTES); ; length *= 2) {
+    const { size } = fstatSync(descriptor);
+    if (from >= size) return { from: size, next: size, size, data: '', isLast: from <= size && ended() };
+    const start = Math.max(0, from - mask.longest);
+    const content = readAll(descriptor, from - start + length, start);
+    const isEnd = start + content.length >= size;
+    // An output that has ended while it was read is longer by now.
+    const isLast = isEnd && ended() && fstatSync(descriptor).size <= start + content.length;
+    const part = mask.between(content, from - start, isLast);
+    if (part.to > part.from || isEnd)
+      return {
+        from: start + part.from,
+        next: start + part.to,
+        size,
+        data: part.shown.toString('base64'),
+        isLast,
+      };
+  }
+}
+
+const MOST_BYTES = 256 * 1024;
+
+/** Whether nothing more is written to an output. */
+function hasEnded(folder: LoopFolder, run: string, what: What): boolean {
+  const loop = readLoopAt(folder);
+  if (loop === null) return true;
+  const { state, report, owner } = loop;
+  if (typeof what === 'string') return openRun(state)?.id !== run;
+  const log = join(folder.run(run), 'checks', `${what.check}.log`);
+  return (
+    owner === null ||
+    Number.parseInt(run, 10) < state.iteration ||
+    report.checks.some(({ result }) => folder.log(result.log) === log)
+  );
+}
