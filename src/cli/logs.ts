@@ -1,10 +1,11 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseWhole } from '../config/values.ts';
+import type { Mark } from '../loops/events.ts';
+import { agentSink } from '../loops/follow-loop.ts';
+import { localLoops } from '../loops/local-loops.ts';
+import type { Loops, LoopView } from '../loops/loops.ts';
+import type { RunOf } from '../loops/output.ts';
 import { maskOf, type Mask } from '../store/mask.ts';
-import type { LoopReading } from '../store/read-loop.ts';
-import { agentSink, followRun, runsOf, type LogSink } from '../loops/follow-run.ts';
-import { RunTimes } from '../loops/run-times.ts';
 import { UserError } from '../user-error.ts';
 import { AgentLines, maskedEvent } from '../text/agent-lines.ts';
 import { homely } from '../text/one-line.ts';
@@ -12,13 +13,11 @@ import { LastLines, lastLinesOf } from '../text/last-lines.ts';
 import { lineOptions } from './line-options.ts';
 import type { ViewOptions } from './options.ts';
 import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
-import { findLoop } from '../loops/find.ts';
 import { Outlet } from '../text/outlet.ts';
 import { obeysCommands } from '../text/workflow-commands.ts';
-import { warnUnreadable } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 import { explainError } from './errors.ts';
-import { cannotPrint, READER_IS_GONE, warn } from './print.ts';
+import { cannotPrint, READER_IS_GONE, warn, warnUnreadable } from './print.ts';
 
 interface LogsOptions extends ViewOptions {
   readonly follow?: boolean;
@@ -36,22 +35,22 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
   if (asked !== undefined && history)
     throw new UserError('--history prints all runs: drop it, or drop --run');
   const limit = options.lines === undefined ? null : parseWhole('--lines', options.lines, 1);
-  const loop = findLoop(workspaceOf(options), name);
+  const loops = localLoops();
+  const loop = await loops.get(await loops.find(name, workspaceOf(options)));
   warnUnreadable(loop);
   process.stdout.on('error', leave);
-  const file = options.stderr === true ? 'stderr.log' : 'stdout.log';
-  const output = new Output(loop, options, limit ?? (history ? HISTORY_LINES : null));
-  const runs = runsOf(loop.folder);
-  const wanted = asked === undefined ? runs.at(-1) : runs.find((run) => isRun(run.name, asked));
+  const output = new Output(loops, loop, options, limit ?? (history ? HISTORY_LINES : null));
+  const runs = await loops.runs(loop);
+  const wanted =
+    asked === undefined ? runs.at(-1) : runs.find(({ folder }) => isRun(basename(folder), asked));
   if (asked !== undefined && wanted === undefined) {
-    const known = runs.map((run) => run.name).join(', ');
+    const known = runs.map(({ folder }) => basename(folder)).join(', ');
     throw new UserError(`loop ${name} has no run ${asked}${runs.length === 0 ? '' : ` (runs: ${known})`}`);
   }
   if (follow && asked === undefined) {
-    output.show(history ? runs.slice(0, -1) : [], file);
-    output.holdUntil(wanted === undefined ? 0 : sizeOf(join(wanted.path, file)));
+    await output.show(history ? runs.slice(0, -1) : []);
     const stopWaking = keepDaemonAwake();
-    await followRun(loop.folder, file, (path) => output.sinkFor(path));
+    await output.follow(wanted ?? null);
     stopWaking();
     output.flush();
     return 0;
@@ -60,15 +59,16 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     warn(`ralph: loop ${name} has not run an agent yet\n`);
     return 0;
   }
-  output.show(history ? runs : [wanted], file);
+  await output.show(history ? runs : [wanted]);
   output.flush();
   // On stderr, so that the output can be piped, and only if it could be written.
   await new Promise<void>((resolve) => {
     process.stdout.write('', (error) => {
-      if (error === undefined || error === null)
-        warn(
-          `ralph: this output is in ${homely(history ? dirname(wanted.path) : join(wanted.path, file), process.env['HOME'])}\n`,
-        );
+      if (error === undefined || error === null) {
+        const file = `${options.stderr === true ? 'stderr' : 'stdout'}.log`;
+        const place = history ? dirname(wanted.folder) : join(wanted.folder, file);
+        warn(`ralph: this output is in ${homely(place, process.env['HOME'])}\n`);
+      }
       resolve();
     });
   });
@@ -80,78 +80,148 @@ const HISTORY_LINES = 1000;
 
 /** Shows the output of runs on stdout, or only its last lines. */
 class Output {
-  readonly #loop: LoopReading;
-  readonly #times: RunTimes;
+  readonly #loops: Loops;
+  readonly #loop: LoopView;
+  readonly #what: 'stdout' | 'stderr';
   readonly #limit: number | null;
   readonly #mask: Mask;
-  readonly #isParsed: boolean;
   readonly #isRaw: boolean;
   readonly #lines: AgentLines;
   /** When the shown run has ended: it then shows the time that it took, not the time until now. */
   #endedAt: number | null = null;
   #held: LastLines | null;
-  /** How many bytes of the followed run still belong to the past. */
-  #past = Infinity;
+  /** How far its journal was read. */
+  #mark: Mark | null = null;
+  #hasEnded = false;
 
-  constructor(loop: LoopReading, options: LogsOptions, limit: number | null) {
+  constructor(loops: Loops, loop: LoopView, options: LogsOptions, limit: number | null) {
+    this.#loops = loops;
     this.#loop = loop;
-    this.#times = new RunTimes(loop);
+    this.#what = options.stderr === true ? 'stderr' : 'stdout';
     this.#limit = limit;
-    this.#mask = maskOf(loop.spec);
+    this.#mask = maskOf(loop);
     this.#isRaw = options.raw === true;
-    this.#isParsed = !this.#isRaw && options.stderr !== true;
     this.#lines = new AgentLines(lineOptions(options, process.stdout), () => this.#endedAt ?? Date.now());
     this.#held = limit === null ? null : new LastLines(limit);
   }
 
   /** Shows what these runs have printed, or holds the last lines of it. */
-  show(runs: readonly { readonly path: string }[], file: string): void {
-    const showRun = ({ path }: { readonly path: string }): void =>
-      print(join(path, file), this.sinkFor(path));
-    if (this.#limit === null) return runs.forEach(showRun);
-    this.#held = lastLinesOf(this.#limit, runs, (run, lines) => {
-      this.#held = lines;
-      showRun(run);
-    });
+  async show(runs: readonly RunOf[]): Promise<void> {
+    // oxlint-disable-next-line no-await-in-loop -- in their order
+    if (this.#limit === null) for (const run of runs) await this.#show(run);
+    else
+      this.#held = await lastLinesOf(this.#limit, runs, async (run, lines) => {
+        this.#held = lines;
+        await this.#show(run);
+      });
   }
 
-  sinkFor(path: string): LogSink {
-    const times = this.#times.of(path);
-    this.#endedAt = times.endedAt;
-    this.#lines.begin(times.startedAt ?? undefined);
+  async #show(run: RunOf): Promise<void> {
+    const sink = this.#sinkFor(run);
+    for (let from = 0; ;) {
+      // oxlint-disable-next-line no-await-in-loop -- one piece after the other
+      const { data, next, after } = await this.#loops.output(this.#loop, run.run, this.#what, { from });
+      sink.take(data);
+      if (after !== 'more') return sink.end(run.endedAt !== null);
+      from = next;
+    }
+  }
+
+  /** Shows the output of this run and of those after it, until the loop ends or has no owner. */
+  async follow(first: RunOf | null): Promise<void> {
+    for (let run = first; ;) {
+      // oxlint-disable-next-line no-await-in-loop -- one run after the other
+      if (run !== null) await this.#followRun(run);
+      this.flush();
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      run = await this.#runAfter(run);
+      if (run === null) return;
+    }
+  }
+
+  async #followRun(run: RunOf): Promise<void> {
+    const sink = this.#sinkFor(run);
+    // What it has printed until now is the past.
+    let wait = 1;
+    for (let from = 0; ;) {
+      // oxlint-disable-next-line no-await-in-loop -- one piece after the other
+      const chunk = await this.#loops.output(this.#loop, run.run, this.#what, { from, wait });
+      sink.take(chunk.data);
+      from = chunk.next;
+      if (chunk.after === 'more') continue;
+      this.flush();
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      const isOver = chunk.after === 'end' || (chunk.data === '' && (await this.#rests(0)));
+      if (isOver) {
+        // oxlint-disable-next-line no-await-in-loop -- once
+        const rest = await this.#loops.output(this.#loop, run.run, this.#what, { from });
+        if (rest.from === from) sink.take(rest.data);
+        return sink.end(chunk.after === 'end');
+      }
+      wait = LOOK_EVERY_MS;
+    }
+  }
+
+  /** The run after this one; null if the loop ends or loses its owner before. */
+  async #runAfter(run: RunOf | null): Promise<RunOf | null> {
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- until there is one
+      const rests = await this.#rests(LOOK_EVERY_MS);
+      // oxlint-disable-next-line no-await-in-loop -- as above
+      const runs = await this.#loops.runs(this.#loop);
+      const next = runs[run === null ? 0 : runs.findIndex((one) => one.run === run.run) + 1];
+      if (next !== undefined && next.startedAt !== null) return next;
+      if (rests) return null;
+    }
+  }
+
+  /** Whether no process drives the loop; waits for news of it. */
+  async #rests(wait: number): Promise<boolean> {
+    try {
+      for (;;) {
+        // oxlint-disable-next-line no-await-in-loop -- one page after the other
+        const page = await this.#loops.events(this.#loop, { from: this.#mark, wait });
+        this.#mark = page.next;
+        if (page.events.length > 0) this.#hasEnded = page.events.at(-1)?.type === 'loop.ended';
+        if (page.after !== 'more') return page.after === 'rest' || this.#hasEnded;
+      }
+    } catch (error) {
+      // It was removed, or its journal cannot be read any more.
+      if (error instanceof UserError) return true;
+      throw error;
+    }
+  }
+
+  #sinkFor({ folder, startedAt, endedAt }: RunOf): Sink {
+    this.#endedAt = endedAt;
+    this.#lines.begin(startedAt ?? undefined);
     const outlet = new Outlet(this.#mask, {
       isTerminal: process.stdout.isTTY,
       isJob: obeysCommands(process.env),
       isRaw: this.#isRaw,
     });
     const show = (chunk: string | Buffer): void => this.#write(outlet.read(chunk));
-    const read = this.#isParsed
-      ? agentSink(this.#loop.spec.agent.kind, path, (event) =>
+    const isParsed = !this.#isRaw && this.#what === 'stdout';
+    const read = isParsed
+      ? agentSink(this.#loop.spec?.agent.kind ?? 'custom', folder, (event) =>
           show(this.#lines.all(maskedEvent(event, this.#mask))),
         )
       : null;
     return {
-      take: (chunk) => {
-        if (read === null) show(chunk);
-        else read.take(chunk);
-        this.#past -= chunk.length;
-        if (this.#past <= 0) this.flush();
+      take: (data) => {
+        const bytes = Buffer.from(data, 'base64');
+        if (read === null) show(bytes);
+        else read.take(bytes);
       },
-      end: () => {
+      end: (hasEnded) => {
         if (read !== null) {
           // The output of a run that has not ended is incomplete, which is no failure.
-          if (this.#times.of(path).endedAt !== null) read.end();
+          if (hasEnded) read.end();
           show(this.#lines.endLine());
         }
         this.#write(outlet.end());
       },
     };
-  }
-
-  /** From now on, everything after the first bytes of the next run is new and shown as it comes. */
-  holdUntil(bytes: number): void {
-    this.#past = bytes;
-    if (bytes <= 0) this.flush();
   }
 
   /** Shows the lines that were held, and everything after them. */
@@ -167,27 +237,21 @@ class Output {
   }
 }
 
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+/** Takes the pieces of a run's output. */
+interface Sink {
+  take(data: string): void;
+  end(hasEnded: boolean): void;
 }
 
-/** Exits at once if stdout takes nothing: what is left to print is lost anyway. */
-function leave(error: NodeJS.ErrnoException): void {
-  process.exit(READER_IS_GONE.has(error.code) ? 0 : explainError(cannotPrint(error)));
-}
+/** How often a run is looked at that prints nothing. */
+const LOOK_EVERY_MS = 1000;
 
 /** `7` and `0007` are the first run of the seventh iteration, `7.2` the second. */
 function isRun(name: string, wanted: string): boolean {
   return name.replace(/^0+/, '') === wanted.replace(/^0+/, '').replace(/\.1$/, '');
 }
 
-function print(path: string, sink: LogSink): void {
-  if (!existsSync(path)) return;
-  const descriptor = openSync(path, 'r');
-  const buffer = Buffer.allocUnsafe(256 * 1024);
-  for (let count = readSync(descriptor, buffer); count > 0; count = readSync(descriptor, buffer)) {
-    sink.take(Buffer.from(buffer.subarray(0, count)));
-  }
-  sink.end();
-  closeSync(descriptor);
+/** Exits at once if stdout takes nothing: what is left to print is lost anyway. */
+function leave(error: NodeJS.ErrnoException): void {
+  process.exit(READER_IS_GONE.has(error.code) ? 0 : explainError(cannotPrint(error)));
 }

@@ -91,6 +91,7 @@ const TIMEOUT_MS = 10_000;
 const TIMEOUTS: Partial<Record<keyof Loops, number>> = {
   wait: 60_000,
   events: 60_000,
+  output: 60_000,
   start: 120_000,
   stopTree: 60_000,
   send: 30_000,

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AgentEvent } from '../agents/agent.ts';
 import { agentNamed } from '../agents/agents.ts';
 import { readRun, type RunReader } from '../agents/reader.ts';
 import { inMessageRun } from '../agents/message-run.ts';
@@ -11,6 +12,7 @@ import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import { Tail } from '../process/tail.ts';
 import { watchFolder } from '../process/watch.ts';
+import { isMessageRun } from '../scm/commit-answer.ts';
 import { endRecord, type EndRecord } from '../store/end-record.ts';
 import type { LoopObserver } from '../owner/observer.ts';
 import { UserError } from '../user-error.ts';
@@ -168,4 +170,22 @@ class Output {
   #look(): void {
     for (const tail of this.#tails) tail.look();
   }
+}
+
+interface AgentSink {
+  take(chunk: Buffer): void;
+  end(): void;
+}
+
+/** Parses the output of one run into events; null if its agent prints plain text. */
+export function agentSink(kind: string, path: string, show: (event: AgentEvent) => void): AgentSink | null {
+  const agent = agentNamed(kind);
+  if (agent.name === 'custom') return null;
+  const reads = isMessageRun(path) ? inMessageRun(agent) : agent;
+  // The start only matters for when a usage limit resets, which the logs do not show.
+  const parser = reads.read({ startedAt: 0, folder: path });
+  return {
+    take: (chunk) => parser.push(chunk).forEach(show),
+    end: () => parser.end().forEach(show),
+  };
 }

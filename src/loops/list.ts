@@ -64,7 +64,7 @@ export function rowsOf(keys: readonly LoopKey[], { status = null, tag = null }: 
 }
 
 /**
- * What was read of loops before, for a process that lists them again and again. It counts while no file has changed that it was
+ * What was read of loops before, for a process that asks for them again and again. It counts while no file has changed that it was
  * made from, and while the loop has the same owner.
  */
 class Readings {
@@ -90,7 +90,7 @@ class Readings {
   }
 }
 
-const readings = new Readings();
+export const readings: Readings = new Readings();
 /** File systems count the time of a change in steps of up to two seconds. */
 const SETTLED_MS = 2000;
 const MOST_KNOWN = 10_000;

@@ -63,9 +63,9 @@ export function localLoops({
       await require('look', ref);
       return runsOf(folderOf(ref));
     },
-    async output(ref, run, what, range) {
+    async output(ref, run, what, range, { signal } = {}) {
       await require('look', ref);
-      return chunkOf(folderOf(ref), run, what, range);
+      return chunkOf(folderOf(ref), run, what, range, signal);
     },
     async start(request, help = {}) {
       const { start } = await import('./start.ts');

@@ -39,7 +39,7 @@ export interface Loops {
   /** The runs of a loop, the first one first. */
   runs(loop: LoopRef): Promise<readonly RunOf[]>;
   /** A piece of what a run or a check after it has printed, or of its prompt. */
-  output(loop: LoopRef, run: string, what: What, range: Range): Promise<Chunk>;
+  output(loop: LoopRef, run: string, what: What, range: Range, call?: Call): Promise<Chunk>;
   /** Starts a loop in the background: of a run, or in a sandbox, a child of its loop. */
   start(request: StartRequest, call?: Call): Promise<LoopView>;
   /** Continues a loop in the background, or the one that runs. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openState, registerLoop } from '../../test/rig/loop-folder.ts';
+import { lineOf } from '../journal/lines.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { maskOf } from '../store/mask.ts';
 import type { LoopFolder } from '../store/store.ts';
@@ -96,25 +97,40 @@ describe('the output of a run', () => {
     make([...begun, started('1.1', 2)]);
     writeFileSync(stdout, `first ${SECRET.slice(0, 9)}`);
     const first = await piece(0, 1000);
-    expect({ text: text(first), isLast: first.isLast }).toEqual({ text: 'first ', isLast: false });
+    expect({ text: text(first), after: first.after }).toEqual({ text: 'first ', after: 'open' });
     appendFileSync(stdout, `${SECRET.slice(9)} second\n`);
     const second = await piece(first.next, 1000);
-    expect({ text: text(second), isLast: second.isLast }).toEqual({
+    expect({ text: text(second), after: second.after }).toEqual({
       text: '<redacted> second\n',
-      isLast: false,
+      after: 'open',
     });
     expect(await piece(second.next, 1000)).toEqual({ ...second, from: second.next, data: '' });
+  });
+
+  it('is waited for until there is more, until the run has ended, the time is over or the call is aborted', async () => {
+    make([...begun, started('1.1', 2)]);
+    writeFileSync(stdout, '');
+    const wait = (from: number, ms: number, signal?: AbortSignal): Promise<Chunk> =>
+      loops.output(ref, '1.1', 'stdout', { from, wait: ms }, signal === undefined ? {} : { signal });
+    const more = wait(0, 60_000);
+    appendFileSync(stdout, 'a\n');
+    expect(await more).toMatchObject({ next: 2, after: 'open' });
+    expect(await wait(2, 5)).toMatchObject({ next: 2, data: '', after: 'open' });
+    expect(await wait(2, 60_000, AbortSignal.abort())).toMatchObject({ data: '' });
+    const last = wait(2, 60_000);
+    appendFileSync(folder.journal, lineOf(ended('1.1', 4), 5));
+    expect(await last).toMatchObject({ next: 2, data: '', after: 'end' });
   });
 
   it('ends with the run, and is there of checks and prompts, too', async () => {
     writeFileSync(stdout, 'a\nb\n');
     writeFileSync(folder.prompt('1.1'), 'do it');
     writeFileSync(join(folder.run('1.1'), 'checks', 'npm-test.log'), 'ok\n');
-    expect(await piece(0, 2)).toMatchObject({ next: 2, size: 4, isLast: false });
-    expect(await piece(0, 5)).toEqual({ from: 0, next: 4, size: 4, data: 'YQpiCg==', isLast: true });
+    expect(await piece(0, 2)).toMatchObject({ next: 2, size: 4, after: 'more' });
+    expect(await piece(0, 5)).toEqual({ from: 0, next: 4, size: 4, data: 'YQpiCg==', after: 'end' });
     expect(text(await piece(0, 10, 'prompt'))).toBe('do it');
     expect(text(await piece(0, 10, { check: 'npm-test' }))).toBe('ok\n');
-    expect(await piece(0, 10, 'stderr')).toMatchObject({ size: 0, data: '', isLast: true });
+    expect(await piece(0, 10, 'stderr')).toMatchObject({ size: 0, data: '', after: 'end' });
   });
 
   it('is read from the folder of the loop only', async () => {
@@ -137,8 +153,8 @@ it('the runs of a loop have their times and the logs of their checks', async () 
   mkdirSync(folder.run('10.1'), { recursive: true });
   writeFileSync(join(folder.run('1.1'), 'checks', 'a.log'), '');
   expect(await loops.runs(ref)).toEqual([
-    { run: '1.1', startedAt: 2, endedAt: 3, checks: ['a'] },
-    { run: '1.2', startedAt: null, endedAt: null, checks: [] },
-    { run: '10.1', startedAt: null, endedAt: null, checks: [] },
+    { run: '1.1', startedAt: 2, endedAt: 3, folder: folder.run('1.1'), checks: ['a'] },
+    { run: '1.2', startedAt: null, endedAt: null, folder: folder.run('1.2'), checks: [] },
+    { run: '10.1', startedAt: null, endedAt: null, folder: folder.run('10.1'), checks: [] },
   ]);
 });

@@ -12,10 +12,11 @@ import { codeOf, namesIn, openRegular, readAll } from '../files/files.ts';
 import { eventsIn } from '../journal/pages.ts';
 import { anyOf, fits, object, oneOf, optional, rule, whole, type Rule } from '../loop/shape.ts';
 import { maskOf } from '../store/mask.ts';
-import { readLoopAt } from '../store/read-loop.ts';
 import type { LoopFolder } from '../store/store.ts';
 import { openRun } from '../loop/run.ts';
+import { watchUntil } from '../process/watch.ts';
 import { UserError } from '../user-error.ts';
+import { readings } from './list.ts';
 
 /** A run of a loop, in the order in which they were started. */
 export interface RunOf {
@@ -24,6 +25,8 @@ export interface RunOf {
   /** Null if the journal does not say so. */
   readonly startedAt: number | null;
   readonly endedAt: number | null;
+  /** Where its files are. */
+  readonly folder: string;
   /** The logs of the checks after it. */
   readonly checks: readonly string[];
 }
@@ -34,6 +37,8 @@ export interface Range {
   readonly from: number;
   /** About how many are wanted; a secret is not cut in two for it. */
   readonly bytes?: number;
+  /** How many milliseconds to wait for more of an output that is not complete. */
+  readonly wait?: number;
 }
 
 export interface Chunk {
@@ -44,8 +49,8 @@ export interface Chunk {
   readonly size: number;
   /** The bytes as Base64. */
   readonly data: string;
-  /** Whether nothing follows, because the run has ended. */
-  readonly isLast: boolean;
+  /** What comes after it: `more` at once, what is still to be printed, or nothing, because the run has ended. */
+  readonly after: 'more' | 'open' | 'end';
 }
 
 const RUN = /^[1-9]\d{0,8}(?:\.[1-9]\d{0,8})?$/;
@@ -62,7 +67,7 @@ export const WHAT: Rule = anyOf('an output', [
     ),
   }),
 ]);
-export const RANGE: Rule = object({ from: whole(0), bytes: optional(whole(1)) });
+export const RANGE: Rule = object({ from: whole(0), bytes: optional(whole(1)), wait: optional(whole(0)) });
 
 export function runsOf(folder: LoopFolder): readonly RunOf[] {
   const times = new Map<string, { startedAt: number | null; endedAt: number | null }>();
@@ -85,16 +90,47 @@ export function runsOf(folder: LoopFolder): readonly RunOf[] {
       const checks = namesIn(join(folder.run(run), 'checks')).flatMap((log) =>
         log.endsWith('.log') ? [log.slice(0, -'.log'.length)] : [],
       );
-      return [{ run, startedAt, endedAt, checks }];
+      return [{ run, startedAt, endedAt, folder: folder.run(run), checks }];
     });
 }
 
-export function chunkOf(folder: LoopFolder, run: string, what: What, range: Range): Chunk {
+export async function chunkOf(
+  folder: LoopFolder,
+  run: string,
+  what: What,
+  range: Range,
+  signal?: AbortSignal,
+): Promise<Chunk> {
   if (!fits(RUN_ID, run) || !fits(WHAT, what)) throw new UserError(`${folder.name} has no such output`);
+  const now = chunkNow(folder, run, what, range);
+  if (isNews(now) || (range.wait ?? 0) === 0) return now;
+  const timeout = AbortSignal.timeout(range.wait ?? 0);
+  const until = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+  const looked = new AbortController();
+  const look = (): Chunk | null => {
+    const chunk = chunkNow(folder, run, what, range);
+    return isNews(chunk) ? chunk : null;
+  };
+  // What it prints is in its own folder, its end in that of the loop.
+  const found = await Promise.race(
+    [folder.path, folder.run(run)].map((path) =>
+      watchUntil(path, look, AbortSignal.any([until, looked.signal])),
+    ),
+  );
+  looked.abort();
+  return found ?? now;
+}
+
+function isNews({ data, after }: Chunk): boolean {
+  return data !== '' || after !== 'open';
+}
+
+function chunkNow(folder: LoopFolder, run: string, what: What, range: Range): Chunk {
+  const ended = (): boolean => hasEnded(folder, run, what);
   const opened = openOutput(folder, run, what);
-  if (opened === null) return { from: 0, next: 0, size: 0, data: '', isLast: hasEnded(folder, run, what) };
+  if (opened === null) return { from: 0, next: 0, size: 0, data: '', after: ended() ? 'end' : 'open' };
   try {
-    return chunkAt(opened, range, maskOf(folder), () => hasEnded(folder, run, what));
+    return chunkAt(opened, range, maskOf(folder), ended);
   } finally {
     closeSync(opened);
   }
@@ -123,26 +159,32 @@ const FILES = { stdout: 'stdout.log', stderr: 'stderr.log', prompt: 'prompt.md' 
 
 function chunkAt(
   descriptor: number,
-  { from, bytes = MOST_BYTES }: Range,
+  { from, bytes = MOST_BYTES, wait = 0 }: Range,
   mask: ReturnType<typeof maskOf>,
   ended: () => boolean,
 ): Chunk {
   for (let length = Math.min(bytes, MOST_BYTES); ; length *= 2) {
     const { size } = fstatSync(descriptor);
-    if (from >= size) return { from: size, next: size, size, data: '', isLast: from <= size && ended() };
+    if (from >= size)
+      return { from: size, next: size, size, data: '', after: from <= size && ended() ? 'end' : 'open' };
     const start = Math.max(0, from - mask.longest);
     const content = readAll(descriptor, from - start + length, start);
     const isEnd = start + content.length >= size;
     // An output that has ended while it was read is longer by now.
     const isLast = isEnd && ended() && fstatSync(descriptor).size <= start + content.length;
-    const part = mask.between(content, from - start, isLast);
+    // Who does not wait gets the word, too, that may still become a key.
+    const part = mask.between(
+      content,
+      from - start,
+      isLast ? 'end' : isEnd && wait === 0 ? 'pause' : 'middle',
+    );
     if (part.to > part.from || isEnd)
       return {
         from: start + part.from,
         next: start + part.to,
         size,
         data: part.shown.toString('base64'),
-        isLast,
+        after: isLast ? 'end' : isEnd ? 'open' : 'more',
       };
   }
 }
@@ -151,7 +193,7 @@ const MOST_BYTES = 256 * 1024;
 
 /** Whether nothing more is written to an output. */
 function hasEnded(folder: LoopFolder, run: string, what: What): boolean {
-  const loop = readLoopAt(folder);
+  const loop = readings.of(folder);
   if (loop === null) return true;
   const { state, report, owner } = loop;
   if (typeof what === 'string') return openRun(state)?.id !== run;

@@ -61,13 +61,15 @@ export class Mask {
 
   /**
    * What can be shown of an output from a place on, of which `content` has the bytes around it: from there or earlier, and to its end
-   * or less far, so that no secret is cut in two. `isLast`: nothing follows.
+   * or less far, so that no secret is cut in two. After the content comes more (`middle`), perhaps more, so that only a known secret is not cut
+   * (`pause`), or nothing (`end`).
    */
-  between(content: Buffer, from: number, isLast: boolean): Part {
+  between(content: Buffer, from: number, then: 'middle' | 'pause' | 'end'): Part {
     const values = this.#values.map((value) => Buffer.from(value).toString('latin1'));
     const text = content.toString('latin1');
     const start = uncut(text, from, values);
-    const end = isLast ? text.length : Math.max(start, uncut(text, text.length, values));
+    const end =
+      then === 'end' ? text.length : Math.max(start, uncut(text, text.length, values, then === 'pause'));
     const shown = Buffer.from(hideValuesAndKeys(text.slice(start, end), values), 'latin1');
     return { from: start, to: end, shown };
   }
@@ -91,10 +93,13 @@ interface Part {
   readonly shown: Buffer;
 }
 
-/** The last place up to `at` before which no secret or key may have begun. */
-function uncut(text: string, at: number, values: readonly string[]): number {
+/** The last place up to `at` before which no secret may have begun, and no key unless that is `released`. */
+function uncut(text: string, at: number, values: readonly string[], released = false): number {
+  const heldIn = released
+    ? (shown: string) => withWholeValues(shown, values, startOfValue(shown, values))
+    : (shown: string) => unfinished(shown, values);
   let edge = at;
-  for (let held = -1; held !== 0; edge -= held) held = unfinished(text.slice(0, edge), values);
+  for (let held = -1; held !== 0; edge -= held) held = heldIn(text.slice(0, edge));
   return edge;
 }
 

@@ -17,19 +17,19 @@ it('keeps the last lines, in whatever pieces they come', () => {
   );
 });
 
-it('keeps the last lines of several outputs, and reads only the last of them', () => {
+it('keeps the last lines of several outputs, and reads only the last of them', async () => {
   const text = fc
     .array(fc.constantFrom('a', 'bc', '\n', 'é'), { maxLength: 8 })
     .map((parts) => parts.join(''));
-  fc.assert(
-    fc.property(fc.array(text), fc.integer({ min: 1, max: 5 }), (outputs, limit) => {
-      const last = lastLinesOf(limit, outputs, (output, lines) => lines.add(output));
+  await fc.assert(
+    fc.asyncProperty(fc.array(text), fc.integer({ min: 1, max: 5 }), async (outputs, limit) => {
+      const last = await lastLinesOf(limit, outputs, async (output, lines) => lines.add(output));
       const all = outputs.join('').split(/(?<=\n)/);
       expect(last.take().toString()).toBe(all.slice(-limit).join(''));
     }),
   );
   const read: number[] = [];
-  lastLinesOf(3, [1, 2, 3, 4, 5], (number, lines) => {
+  await lastLinesOf(3, [1, 2, 3, 4, 5], async (number, lines) => {
     read.push(number);
     lines.add('one\ntwo\n');
   });

@@ -38,18 +38,19 @@ export class LastLines {
  * Keeps the last lines of several outputs as if they were one. Reads them from the last one on, until there are enough: `read`
  * adds one output.
  */
-export function lastLinesOf<T>(
+export async function lastLinesOf<T>(
   limit: number,
   outputs: readonly T[],
-  read: (output: T, lines: LastLines) => void,
-): LastLines {
+  read: (output: T, lines: LastLines) => Promise<void>,
+): Promise<LastLines> {
   const ends: Buffer[] = [];
   // An output may continue the last line of the one before it: only a break more than lines shows where the first line begins.
   let missing = limit + 1;
   for (const output of outputs.toReversed()) {
     if (missing <= 0) break;
     const lines = new LastLines(missing + 1);
-    read(output, lines);
+    // oxlint-disable-next-line no-await-in-loop -- no more than are needed
+    await read(output, lines);
     const end = lines.take();
     ends.unshift(end);
     missing -= breaksIn(end);
