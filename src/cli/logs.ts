@@ -1,10 +1,10 @@
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseWhole } from '../config/values.ts';
 import type { Mark } from '../loops/events.ts';
 import { agentSink } from '../loops/follow-loop.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import type { Loops, LoopView } from '../loops/loops.ts';
-import type { RunOf } from '../loops/output.ts';
+import { runNamed, type RunOf } from '../loops/output.ts';
 import { maskOf, type Mask } from '../store/mask.ts';
 import { UserError } from '../user-error.ts';
 import { AgentLines, maskedEvent } from '../text/agent-lines.ts';
@@ -41,12 +41,7 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
   process.stdout.on('error', leave);
   const output = new Output(loops, loop, options, limit ?? (history ? HISTORY_LINES : null));
   const runs = await loops.runs(loop);
-  const wanted =
-    asked === undefined ? runs.at(-1) : runs.find(({ folder }) => isRun(basename(folder), asked));
-  if (asked !== undefined && wanted === undefined) {
-    const known = runs.map(({ folder }) => basename(folder)).join(', ');
-    throw new UserError(`loop ${name} has no run ${asked}${runs.length === 0 ? '' : ` (runs: ${known})`}`);
-  }
+  const wanted = asked === undefined ? runs.at(-1) : runNamed(name, runs, asked);
   if (follow && asked === undefined) {
     await output.show(history ? runs.slice(0, -1) : []);
     const stopWaking = keepDaemonAwake();
@@ -245,11 +240,6 @@ interface Sink {
 
 /** How often a run is looked at that prints nothing. */
 const LOOK_EVERY_MS = 1000;
-
-/** `7` and `0007` are the first run of the seventh iteration, `7.2` the second. */
-function isRun(name: string, wanted: string): boolean {
-  return name.replace(/^0+/, '') === wanted.replace(/^0+/, '').replace(/\.1$/, '');
-}
 
 /** Exits at once if stdout takes nothing: what is left to print is lost anyway. */
 function leave(error: NodeJS.ErrnoException): void {

@@ -6,7 +6,7 @@
  * 2. Only regular files in the loop's own folder are read.
  */
 import { closeSync, fstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { below } from '../files/below.ts';
 import { codeOf, namesIn, openRegular, readAll } from '../files/files.ts';
 import { eventsIn } from '../journal/pages.ts';
@@ -68,6 +68,16 @@ export const WHAT: Rule = anyOf('an output', [
   }),
 ]);
 export const RANGE: Rule = object({ from: whole(0), bytes: optional(whole(1)), wait: optional(whole(0)) });
+
+/** The run that is meant: `7` and `0007` are the first one of the seventh iteration, `7.2` the second. */
+export function runNamed(loop: string, runs: readonly RunOf[], word: string): RunOf {
+  const nameOf = ({ folder }: RunOf): string => basename(folder);
+  const wanted = word.replace(/^0+/, '').replace(/\.1$/, '');
+  const found = runs.find((run) => nameOf(run).replace(/^0+/, '') === wanted);
+  if (found !== undefined) return found;
+  const known = runs.length === 0 ? '' : ` (runs: ${runs.map(nameOf).join(', ')})`;
+  throw new UserError(`loop ${loop} has no run ${word}${known}`);
+}
 
 export function runsOf(folder: LoopFolder): readonly RunOf[] {
   const times = new Map<string, { startedAt: number | null; endedAt: number | null }>();

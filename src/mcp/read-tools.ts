@@ -10,8 +10,8 @@ import { UserError } from '../user-error.ts';
 import { entryForNow, entryForTotals, storyOf, type StoryEntry, type StoryFilter } from '../text/story.ts';
 import { localTime } from '../text/times.ts';
 import { statusData } from '../text/status.ts';
-import { option, printed } from './command.ts';
 import { duration, loopName, value } from './inputs.ts';
+import { logText } from './log-text.ts';
 import { defineTool, type Answer, type Tool, type WorkspaceOf } from './tool.ts';
 
 export function readTools(loops: LocalLoops, workspaceOf: WorkspaceOf): readonly Tool[] {
@@ -66,11 +66,10 @@ export function readTools(loops: LocalLoops, workspaceOf: WorkspaceOf): readonly
         stderr: z.boolean().default(false).describe('Return stderr instead of stdout.'),
       }),
       effect: 'reads',
-      run: ({ name, run, lines, stderr }, { signal }) =>
-        printed(['logs', name, `--lines=${lines}`, ...option('run', run), ...(stderr ? ['--stderr'] : [])], {
-          cwd: workspaceOf(name),
-          signal,
-        }),
+      run: async ({ name, run = null, lines, stderr }) => {
+        const loop = await loops.get(await loops.find(name, workspaceOf(name)));
+        return { text: await logText(loops, loop, { run, lines, what: stderr ? 'stderr' : 'stdout' }) };
+      },
     }),
   ];
 }
