@@ -64,7 +64,10 @@ await build({
     codeSplitting: {
       groups: together({
         parser: ['src/cli/program.ts'],
-        control: ['from-inside', 'control', 'status', 'ls'].map((name) => `src/cli/${name}.ts`),
+        control: [
+          ...['from-inside', 'control', 'status', 'ls'].map((name) => `src/cli/${name}.ts`),
+          'src/loops/send.ts',
+        ],
         show: ['wait', 'logs', 'story', 'bus', 'set'].map((name) => `src/cli/${name}.ts`),
         run: ['run', 'drive', 'resume'].map((name) => `src/cli/${name}.ts`),
         hook: ['src/cli/hook.ts'],

@@ -4,7 +4,6 @@ import { hall } from './hall.ts';
 import type { StoppedOne } from '../loops/loops.ts';
 import { answeredText, sentText, stoppingText, toldText } from '../text/sent.ts';
 import { textsOf } from '../text/wording.ts';
-import { drive } from './drive.ts';
 import { print, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -27,6 +26,7 @@ export async function stop(name: string, options: StopOptions): Promise<number> 
   let driven = 0;
   const loops = hall({
     async drive(owned) {
+      const { drive } = await import('./drive.ts');
       if ((await drive(owned, {})) === 3) driven = 3;
     },
   });

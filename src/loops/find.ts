@@ -1,4 +1,3 @@
-import { isOwned } from '../daemon/hand-over.ts';
 import { problemWithName } from '../store/names.ts';
 import { isEnlisted } from '../store/background.ts';
 import { workspaceWith } from '../store/find-workspace.ts';
@@ -54,6 +53,7 @@ function replaced(name: string): UserError {
 export async function ownedLoopAt(ref: LoopRef): Promise<LoopReading> {
   const loop = loopAt(ref);
   if (loop.owner !== null || !isEnlisted(loop.spec.id)) return loop;
+  const { isOwned } = await import('../daemon/hand-over.ts');
   await isOwned(loop.folder);
   return loopAt(ref);
 }

@@ -1,26 +1,14 @@
-/** The loops of this machine (`loops.ts`). */
+/** The loops of this machine (`loops.ts`). What only some verbs need is loaded by them: a person waits for most commands. */
 import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
 import type { SandboxedParent } from '../owner/owner.ts';
-import { mergeWorktree } from '../worktree/merge.ts';
-import { changedSinceStart } from '../scm/changed-since-start.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
-import { diffLoop } from './diff.ts';
-import { eventsOf } from './events.ts';
 import { findRef, folderOf, loopAt, ownedLoopAt, refuseUnreadable } from './find.ts';
-import { killLoop } from './kill.ts';
 import { keysFor, rowsOf, straysIn } from './list.ts';
 import type { LocalLoops, LoopRef } from './loops.ts';
-import { chunkOf, runsOf } from './output.ts';
-import { resumeLoop } from './resume.ts';
-import { removeLoop } from './remove.ts';
-import { removeWorktree } from './remove-worktree.ts';
-import { rewindLoop } from './rewind.ts';
 import { Rights, type Verb } from './rights.ts';
-import { driveSilently, sendTo, type Drive } from './send.ts';
-import { stopTree } from './stop-tree.ts';
+import type { Drive } from './send.ts';
 import { untilRest } from './until-rest.ts';
 import { viewOf } from './view.ts';
-import { listWorktrees } from './worktrees.ts';
 
 export interface Here {
   readonly rights?: Rights;
@@ -35,7 +23,7 @@ export interface Here {
 export function localLoops({
   rights = new Rights(),
   confinedTo,
-  drive = driveSilently,
+  drive,
   as = asCommand,
 }: Here = {}): LocalLoops {
   const require = (verb: Verb, ref: LoopRef): Promise<void> => rights.require(verb, ref, as(verb, ref.name));
@@ -57,14 +45,17 @@ export function localLoops({
     },
     async events(ref, part, { signal } = {}) {
       await require('look', ref);
+      const { eventsOf } = await import('./events.ts');
       return eventsOf(folderOf(ref), part, signal);
     },
     async runs(ref) {
       await require('look', ref);
+      const { runsOf } = await import('./output.ts');
       return runsOf(folderOf(ref));
     },
     async output(ref, run, what, range, { signal } = {}) {
       await require('look', ref);
+      const { chunkOf } = await import('./output.ts');
       return chunkOf(folderOf(ref), run, what, range, signal);
     },
     async start(request, help = {}) {
@@ -77,24 +68,29 @@ export function localLoops({
     },
     async send(ref, control) {
       await require(control.type, ref);
+      const { sendTo } = await import('./send.ts');
       return sendTo(await ownedLoopAt(ref), control, drive);
     },
     async stopTree(ref, now) {
       await require('stop', ref);
+      const [{ sendTo }, { stopTree }] = await Promise.all([import('./send.ts'), import('./stop-tree.ts')]);
       return stopTree(await ownedLoopAt(ref), (one) =>
         sendTo(one, { type: 'stop', now, by: 'person' }, drive),
       );
     },
     async kill(ref) {
       await require('kill', ref);
+      const { killLoop } = await import('./kill.ts');
       return killLoop(loopAt(ref));
     },
     async rewind(ref, checkpoint) {
       await require('rewind', ref);
+      const { rewindLoop } = await import('./rewind.ts');
       return rewindLoop(loopAt(ref), checkpoint);
     },
     async remove(ref) {
       await require('remove', ref);
+      const { removeLoop } = await import('./remove.ts');
       return removeLoop(loopAt(ref));
     },
     async merge(ref, checks, { signal = NEVER, say = () => {} } = {}) {
@@ -102,31 +98,40 @@ export function localLoops({
       const loop = loopAt(ref);
       // The checks of the merge are in the journal.
       refuseUnreadable(loop);
+      const { mergeWorktree } = await import('../worktree/merge.ts');
       return mergeWorktree(loop, { env: startersEnvironment(process.env), checks, say, interrupt: signal });
     },
     async removeWorktree(ref, force) {
       await require('remove', ref);
+      const { removeWorktree } = await import('./remove-worktree.ts');
       return removeWorktree(loopAt(ref), force, startersEnvironment(process.env));
     },
     async resume(ref, request) {
       await require('resume', ref);
+      const { resumeLoop } = await import('./resume.ts');
       const resumed = await resumeLoop(ref, { ...request, detach: true });
       return resumed.is === 'sent' ? resumed.sent : { is: 'resumed' };
     },
     async own(ref, request, help) {
       await require('resume', ref);
+      const { resumeLoop } = await import('./resume.ts');
       return resumeLoop(ref, request, help);
     },
     async strays(workspace) {
       return straysIn(workspace);
     },
-    worktrees: (workspace) => listWorktrees(workspace, startersEnvironment(process.env)),
+    async worktrees(workspace) {
+      const { listWorktrees } = await import('./worktrees.ts');
+      return listWorktrees(workspace, startersEnvironment(process.env));
+    },
     async changedFiles(ref) {
       await require('look', ref);
+      const { changedSinceStart } = await import('../scm/changed-since-start.ts');
       return changedSinceStart(loopAt(ref));
     },
     async showDiff(ref, what, options, show) {
       await require('look', ref);
+      const { diffLoop } = await import('./diff.ts');
       return diffLoop(loopAt(ref), what, options, show);
     },
     async wait(ref, { signal } = {}) {

@@ -7,18 +7,15 @@
  */
 import type { Control } from '../loop/event.ts';
 import { questionFor, type OpenQuestion } from '../loop/questions.ts';
-import { checkSpendLimits } from '../owner/money.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { orphanOf } from '../recovery/orphan.ts';
 import { deliver } from '../store/deliver.ts';
-import { setLimits } from '../store/family.ts';
 import { queuedControls } from '../store/inbox.ts';
 import type { LoopReading } from '../store/read-loop.ts';
 import { isInSession } from '../store/spec.ts';
 import { UserError } from '../user-error.ts';
 import { refuseDone, refuseEnded, refuseEndedInSession, refuseUnreadable } from './find.ts';
 import type { ControlRequest, Sent } from './loops.ts';
-import { endOrphan } from './own-here.ts';
 
 /** How a loop is driven that this process has to own for a moment. */
 export type Drive = (loop: OwnedLoop) => Promise<void>;
@@ -29,7 +26,11 @@ export async function driveSilently(loop: OwnedLoop): Promise<void> {
   if (end.why === 'lost') throw new UserError(end.error.message, 3, { cause: end.error });
 }
 
-export function sendTo(loop: LoopReading, control: ControlRequest, drive: Drive): Promise<Sent> {
+export function sendTo(
+  loop: LoopReading,
+  control: ControlRequest,
+  drive: Drive = driveSilently,
+): Promise<Sent> {
   switch (control.type) {
     case 'pause':
       return pause(loop);
@@ -74,6 +75,7 @@ async function stop(loop: LoopReading, now: boolean, drive: Drive): Promise<Sent
 }
 
 async function endHere({ spec }: LoopReading, control: Control, drive: Drive): Promise<Sent> {
+  const { endOrphan } = await import('./own-here.ts');
   await endOrphan(spec, control, drive);
   return { is: 'ended' };
 }
@@ -115,6 +117,10 @@ function openQuestion({ spec, state, folder }: LoopReading, id: string | null): 
 
 async function set(loop: LoopReading, control: Extract<Control, { type: 'set' }>): Promise<Sent> {
   refuseEnded(loop);
+  const [{ checkSpendLimits }, { setLimits }] = await Promise.all([
+    import('../owner/money.ts'),
+    import('../store/family.ts'),
+  ]);
   await checkSpendLimits(control.limits, loop.spec.agent);
   if (loop.owner === null) setLimits(loop.spec, control.limits);
   return put(loop, control);
