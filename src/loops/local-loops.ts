@@ -1,5 +1,5 @@
 /** The loops of this machine (`loops.ts`). What only some verbs need is loaded by them: a person waits for most commands. */
-import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
+import { keepDaemonAwake, wakeDaemon } from '../daemon/wake-daemon.ts';
 import type { SandboxedParent } from '../owner/owner.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
 import { findRef, folderOf, loopAt, ownedLoopAt, refuseUnreadable } from './find.ts';
@@ -29,11 +29,13 @@ export function localLoops({
   const require = (verb: Verb, ref: LoopRef): Promise<void> => rights.require(verb, ref, as(verb, ref.name));
   return {
     async find(name, folder) {
+      await wakeDaemon();
       const ref = findRef(folder, name);
       await require('look', ref);
       return ref;
     },
     async list(filter) {
+      await wakeDaemon();
       return rowsOf(
         keysFor(filter).filter((key) => rights.allow('look', key)),
         filter,

@@ -208,6 +208,24 @@ describe('an assistant outside of a run', () => {
     expect((await mcp.call('loop_status', { name: 'it' })).data).toMatchObject({ status: 'stopped' });
   });
 
+  it('starts a daemon for loops that have none, as every command does', SLOW, async () => {
+    const stage = openStage();
+    stage.plans(1, waitFor('one'));
+    expect((await stage.run('-p', 'work', '-m', '1', '-d')).code).toBe(0);
+    await stage.waitForCall(1);
+    const mcp = await assistantOf(stage);
+    expect((await stage.ralph('daemon', 'stop').ended).code).toBe(0);
+    expect((await stage.ralph('daemon', 'status').ended).code).toBe(1);
+    await mcp.call('list_loops');
+    let code: unknown = null;
+    for (let tries = 0; code !== 0 && tries < 200; tries++)
+      // oxlint-disable-next-line no-await-in-loop -- until it runs
+      ({ code } = await stage.ralph('daemon', 'status').ended);
+    expect(code).toBe(0);
+    stage.release('one');
+    await stage.ralph('wait', 'it').ended;
+  });
+
   it('answers the question of an agent', SLOW, async () => {
     const stage = openStage();
     stage.env['RALPH'] = `${process.execPath} ${stage.main}`;
