@@ -17,7 +17,7 @@ export async function pause(name: string, options: Where, wording?: WordingPolic
   const loop = await loops.find(name, workspaceOf(options));
   const sent = await loops.send(loop, { type: 'pause' });
   const texts = textsOf(wording ?? (await loops.get(loop)).state.policy.wording);
-  return tellSent(loop, sent, texts.paused(name), { paused: texts.alreadyPaused(name) });
+  return tellSent(loop, sent, texts.paused(loop.name), { paused: texts.alreadyPaused(loop.name) });
 }
 
 /** `ralph stop`: stops a loop after the running step, or with `--now` at once. */
@@ -54,7 +54,7 @@ export async function tell(name: string, words: string, options: Where): Promise
   const text = wordsOrStdin(words);
   const loop = await loops.find(name, workspaceOf(options));
   const sent = await loops.send(loop, { type: 'tell', text });
-  return tellSent(loop, sent, toldText(name));
+  return tellSent(loop, sent, toldText(loop.name));
 }
 
 /** `ralph answer`: answers a question of the agent, the oldest one unless another is named; `-` stands for stdin. */
@@ -68,7 +68,7 @@ export async function answer(
   const loop = await loops.find(name, workspaceOf(options));
   const { question = null } = options;
   const sent = await loops.send(loop, { type: 'answer', question, text });
-  return tellSent(loop, sent, answeredText(name, sent));
+  return tellSent(loop, sent, answeredText(loop.name, sent));
 }
 
 /** Words on the command line, or for `-` what stdin has: a program need not care how its text begins. */

@@ -148,7 +148,7 @@ describe('an agent in a sandbox', { tags: ['bwrap'] }, () => {
       [
         `r() { ${process.execPath} ${stage.main} "$@" >"$FAKE_CALL/$1" 2>&1; echo $? >>"$FAKE_CALL/$1"; }`,
         'r status; r tell it "look at the tests"; r run "a task" --env X=1; r stop it; r logs it',
-        `echo "from a pipe" | ${process.execPath} ${stage.main} tell it - >"$FAKE_CALL/pipe" 2>&1`,
+        `echo "from a pipe" | ${process.execPath} ${stage.main} tell self - >"$FAKE_CALL/pipe" 2>&1`,
         `${process.execPath} ${stage.main} tell self use the --strict flag >"$FAKE_CALL/strict" 2>&1`,
         `${process.execPath} ${stage.main} status other >"$FAKE_CALL/other" 2>&1`,
         `${process.execPath} ${stage.main} status it --json >"$FAKE_CALL/json" 2>&1`,
