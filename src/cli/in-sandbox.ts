@@ -8,6 +8,9 @@ import { startIn, type SandboxStart } from './sandbox-start.ts';
 /** Runs a command that works in a sandbox, and refuses the others. `folder` is where requests go. */
 export async function runInSandbox(args: readonly string[], folder: string): Promise<number> {
   const [command = 'run', ...rest] = args;
+  const listing = rest.find((word) => word === '--all' || word.startsWith('--status'));
+  if (listing !== undefined && (command === 'wait' || command === 'status'))
+    throw new UserError(`ralph ${command} ${listing} does not work inside a sandbox; name a child loop`);
   if (SAME.has(command)) return (await import('./program.ts')).runProgram(args);
   const isTask = command.startsWith('-') || /\s/.test(command);
   const start = STARTS.find((one) => one === (isTask ? 'run' : command));

@@ -13,8 +13,12 @@ import { daemonLog, daemonPid } from './place.ts';
 export async function handOver(loop: Pick<CreatedLoop, 'spec' | 'folder' | 'giveAway'>): Promise<void> {
   const { folder, spec } = loop;
   // Before the loop is given away, so that a crash in between does not leave it without an owner.
-  enlist(spec.id);
-  loop.giveAway();
+  try {
+    enlist(spec.id);
+  } finally {
+    // This process may live on, and would seem to own the loop.
+    loop.giveAway();
+  }
   if (kept(spec.id) === null) throw notInBackground(spec.name, 3);
   // Once more, so that the daemon looks now: the loop has no owner any more.
   enlist(spec.id);

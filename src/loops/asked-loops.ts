@@ -3,6 +3,7 @@
  * It decides what this sandbox may do, so every verb is asked for.
  */
 import { askOwner } from '../sandbox/ask-owner.ts';
+import { MAX_REQUEST_BYTES } from '../sandbox/requests.ts';
 import { UserError } from '../user-error.ts';
 import type { Call, Loops, Rest } from './loops.ts';
 import { requestIn, requestOf } from './request.ts';
@@ -62,8 +63,13 @@ function aborted<T>({ signal }: Call = {}, value: T): Promise<T> {
 
 async function asked(folder: string, verb: keyof Loops, args: readonly unknown[]): Promise<unknown> {
   const request = requestOf(verb, args);
+  const json = JSON.stringify(request);
   // The owner moves what it cannot read aside, and does not answer.
-  if (requestIn(JSON.parse(JSON.stringify(request))) === null) throw unaskable(verb);
+  if (Buffer.byteLength(json) > MAX_REQUEST_BYTES)
+    throw new UserError(
+      `this is more than ${MAX_REQUEST_BYTES / 1024} KB, which is too much for one request; put it into a file, and name the file`,
+    );
+  if (requestIn(JSON.parse(json)) === null) throw unaskable(verb);
   const answer = await askOwner(folder, request, TIMEOUTS[verb] ?? TIMEOUT_MS);
   if (answer === null) throw unanswered(verb);
   if (answer.ok) return answer.value;
@@ -71,20 +77,25 @@ async function asked(folder: string, verb: keyof Loops, args: readonly unknown[]
 }
 
 function unaskable(verb: keyof Loops): UserError {
+  if (verb === 'start')
+    return new UserError(
+      'inside a sandbox a child loop can have a task (a text), a name, tags, checks, limits of iterations, time, cost and tokens, and when it is done; leave out the rest',
+    );
   return new UserError(
-    verb === 'start'
-      ? 'inside a sandbox a child loop can have a task (a text), a name, tags, checks, limits of iterations, time, cost and tokens, and when it is done; leave out the rest'
+    verb === 'send'
+      ? 'the message is empty or too long: ralph tell NAME "words for the next prompt"'
       : `inside a sandbox this cannot be asked of the owner (${verb}): an argument has a wrong form`,
   );
 }
 
 function unanswered(verb: keyof Loops): UserError {
-  const what =
-    verb === 'start'
-      ? 'Whether it has started the loop is unknown: ralph status shows it'
-      : 'Nothing was changed';
+  const what = READS.has(verb)
+    ? 'Nothing was changed'
+    : 'Whether it has done so is unknown: ralph status shows it';
   return new UserError(`the owner of this loop does not answer; it may have exited. ${what}`, 1);
 }
+
+const READS: ReadonlySet<keyof Loops> = new Set(['find', 'list', 'get', 'events', 'runs', 'output', 'wait']);
 
 const TIMEOUT_MS = 10_000;
 /** More than the owner takes for one answer; an owner that takes over needs some time itself. */

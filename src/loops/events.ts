@@ -62,7 +62,7 @@ export async function eventsOf(
 }
 
 /** Of a timer. */
-const LONGEST_WAIT_MS = 2 ** 31 - 1;
+export const LONGEST_WAIT_MS: number = 2 ** 31 - 1;
 
 function isNews({ events, after }: Page<LoopEvent>, from: Mark | null): boolean {
   return events.length > 0 || after !== from?.after;

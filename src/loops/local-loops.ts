@@ -68,16 +68,19 @@ export function localLoops({
       const { create } = await import('./create.ts');
       return (await create(request, rights, help)).own();
     },
-    async send(ref, control) {
+    async send(ref, control, { signal } = {}) {
       await require(control.type, ref);
-      const { sendTo } = await import('./send.ts');
-      return sendTo(await ownedLoopAt(ref), control, drive);
+      const { driveSilently, sendTo } = await import('./send.ts');
+      return sendTo(await ownedLoopAt(ref), control, drive ?? ((owned) => driveSilently(owned, signal)));
     },
-    async stopTree(ref, now) {
+    async stopTree(ref, now, { signal } = {}) {
       await require('stop', ref);
-      const [{ sendTo }, { stopTree }] = await Promise.all([import('./send.ts'), import('./stop-tree.ts')]);
+      const [{ driveSilently, sendTo }, { stopTree }] = await Promise.all([
+        import('./send.ts'),
+        import('./stop-tree.ts'),
+      ]);
       return stopTree(await ownedLoopAt(ref), (one) =>
-        sendTo(one, { type: 'stop', now, by: 'person' }, drive),
+        sendTo(one, { type: 'stop', now, by: 'person' }, drive ?? ((owned) => driveSilently(owned, signal))),
       );
     },
     async kill(ref) {

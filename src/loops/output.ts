@@ -16,6 +16,7 @@ import type { LoopFolder } from '../store/store.ts';
 import { openRun } from '../loop/run.ts';
 import { watchUntil } from '../process/watch.ts';
 import { UserError } from '../user-error.ts';
+import { LONGEST_WAIT_MS } from './events.ts';
 import { readings } from './list.ts';
 
 /** A run of a loop, in the order in which they were started. */
@@ -114,7 +115,7 @@ export async function chunkOf(
   if (!fits(RUN_ID, run) || !fits(WHAT, what)) throw new UserError(`${folder.name} has no such output`);
   const now = chunkNow(folder, run, what, range);
   if (isNews(now) || (range.wait ?? 0) === 0) return now;
-  const timeout = AbortSignal.timeout(range.wait ?? 0);
+  const timeout = AbortSignal.timeout(Math.min(range.wait ?? 0, LONGEST_WAIT_MS));
   const until = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
   const looked = new AbortController();
   const look = (): Chunk | null => {
@@ -122,13 +123,16 @@ export async function chunkOf(
     return isNews(chunk) ? chunk : null;
   };
   // What it prints is in its own folder, its end in that of the loop.
-  const found = await Promise.race(
-    [folder.path, folder.run(run)].map((path) =>
-      watchUntil(path, look, AbortSignal.any([until, looked.signal])),
-    ),
-  );
-  looked.abort();
-  return found ?? now;
+  try {
+    const found = await Promise.race(
+      [folder.path, folder.run(run)].map((path) =>
+        watchUntil(path, look, AbortSignal.any([until, looked.signal])),
+      ),
+    );
+    return found ?? now;
+  } finally {
+    looked.abort();
+  }
 }
 
 function isNews({ data, after }: Chunk): boolean {

@@ -92,7 +92,13 @@ export async function resumeLoop(
   // A child that is resumed counts like one that is started.
   if (inside !== null && found.spec.parent?.folder === inside.folder) await takePlace(inside, found.folder);
   const loop = await ownHere(ref, given);
-  loop.resume(policy, now);
+  try {
+    loop.resume(policy, now);
+  } catch (error) {
+    // A server lives on, and would seem to own the loop.
+    loop.close();
+    throw error;
+  }
   if (isDetached || inside !== null) return give(loop, inside === null, help);
   return { is: 'owned', loop };
 }

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { reserve } from '../store/registry.ts';
 import { processes } from '../process/process.ts';
 import type { LoopRef } from './loops.ts';
 import { Rights, type Caller, type Verb } from './rights.ts';
@@ -9,6 +10,7 @@ import { Rights, type Caller, type Verb } from './rights.ts';
 let state: string;
 beforeAll(() => {
   state = mkdtempSync(join(tmpdir(), 'ralph-rights-'));
+  vi.stubEnv('RALPH_STATE', state);
   for (const [name, parent] of [
     ['own', null],
     ['below', 'own-00000000.1'],
@@ -21,6 +23,7 @@ beforeAll(() => {
     const more = { agent: { kind: 'custom', argv: ['x'] }, prompt: { text: 'x' } };
     const above = parent === null ? null : { run: parent, folder: join(state, 'loops', parent.slice(0, -2)) };
     writeFileSync(join(folder, 'spec.json'), JSON.stringify({ ...spec, ...more, parent: above }));
+    reserve(refTo(name));
   }
 });
 afterAll(() => rmSync(state, { recursive: true }));

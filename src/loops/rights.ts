@@ -9,6 +9,7 @@
  */
 import type { McpChange } from '../config/config.ts';
 import { descendsFrom, enclosingRuns, loopOf, type EnclosingRun } from '../store/enclosing-runs.ts';
+import { findFolder } from '../store/read-loop.ts';
 import { UserError } from '../user-error.ts';
 import type { LoopRef } from './loops.ts';
 
@@ -99,13 +100,13 @@ export class Rights {
   /** Whether the caller may do this with the loop; not for what the settings allow an assistant. */
   allow(verb: Exclude<Verb, McpVerb>, loop: LoopRef): boolean {
     const [forRun, forSandbox, assisted] = RIGHTS[verb];
-    if (forRun === 'any' && forSandbox === 'any' && assisted === 'any') return true;
+    if (this.#find === null && forRun === 'any') return true;
     const caller = this.#who;
     if (caller.is === 'person') return true;
     if (caller.is === 'sandbox') return holds(forSandbox, whose(loop, { loop: caller.own.id }));
     return (
       (caller.is === 'run' || assisted === 'any') &&
-      caller.runs.every((run) => holds(forRun, whose(loop, run)))
+      (forRun === 'any' || caller.runs.every((run) => holds(forRun, whose(loop, run))))
     );
   }
 
@@ -137,7 +138,8 @@ function whose({ id, name, workspace }: LoopRef, run: Pick<EnclosingRun, 'loop'>
   // The id of a loop of one's own must not lead to another one.
   if (spec === null || spec.name !== name || spec.workspace !== workspace) return 'other';
   if (run.loop === id) return 'own';
-  return descendsFrom(spec, run) ? 'below' : 'other';
+  // What is said about an archived one could name the loop that has its name now.
+  return findFolder(workspace, name)?.id === id && descendsFrom(spec, run) ? 'below' : 'other';
 }
 
 function holds(reach: Reach, is: Whose): boolean {

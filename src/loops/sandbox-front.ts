@@ -26,6 +26,7 @@ export function sandboxFront(parent: SandboxedParent): SandboxFront {
       const below = name === own.name ? null : findFolder(treeOf(parent.spec), name);
       if (below === null && (name === own.name || name === 'self')) return own;
       const loop = { id: below?.id ?? '', name, workspace: below?.workspace ?? '' };
+      if (name === 'self' && !rights.allow('look', loop)) return own;
       await rights.require('look', loop, name);
       return loop;
     },

@@ -20,9 +20,16 @@ import type { ControlRequest, Sent } from './loops.ts';
 /** How a loop is driven that this process has to own for a moment. */
 export type Drive = (loop: OwnedLoop) => Promise<void>;
 
-/** Without showing anything. */
-export async function driveSilently(loop: OwnedLoop): Promise<void> {
-  const end = await loop.drive();
+/** Without showing anything. If the signal aborts first, the loop is left as it is: what was asked of it is in its journal. */
+export async function driveSilently(loop: OwnedLoop, signal?: AbortSignal): Promise<void> {
+  const leave = (): void => loop.leave();
+  signal?.addEventListener('abort', leave, { once: true });
+  const end = await loop.drive().finally(() => signal?.removeEventListener('abort', leave));
+  if (end.why === 'left')
+    throw new UserError(
+      `loop ${loop.spec.name} had no owner and has not ended yet, because its agent still works; stop it at once with: ralph stop ${loop.spec.name} --now`,
+      1,
+    );
   if (end.why === 'lost') throw new UserError(end.error.message, 3, { cause: end.error });
 }
 

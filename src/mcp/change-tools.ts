@@ -89,11 +89,16 @@ export function changeTools(loops: ToolLoops, workspaceOf: WorkspaceOf): readonl
       }),
       effect: 'ends',
       change: 'stop',
-      run: ({ name, now }) =>
+      run: ({ name, now }, { signal }) =>
         change(
           'stop',
           name,
-          (loop) => loops.send(loop, { type: 'stop', now, by: 'person' }),
+          (loop) =>
+            loops.send(
+              loop,
+              { type: 'stop', now, by: 'person' },
+              { signal: AbortSignal.any([signal, AbortSignal.timeout(STOP_MS)]) },
+            ),
           (sent) => stoppingText(name, sent),
         ),
     }),
@@ -134,3 +139,6 @@ export function changeTools(loops: ToolLoops, workspaceOf: WorkspaceOf): readonl
     }),
   ];
 }
+
+/** As long as clients wait for an answer. */
+const STOP_MS = 50_000;

@@ -2,7 +2,7 @@ import { agentSink } from '../loops/follow-loop.ts';
 import type { Loops, LoopView } from '../loops/loops.ts';
 import { runNamed } from '../loops/output.ts';
 import { maskOf } from '../store/mask.ts';
-import { AgentLines } from '../text/agent-lines.ts';
+import { AgentLines, maskedEvent } from '../text/agent-lines.ts';
 import { LastLines } from '../text/last-lines.ts';
 import { Outlet } from '../text/outlet.ts';
 
@@ -16,13 +16,16 @@ export async function logText(
   const run = word === null ? runs.at(-1) : runNamed(loop.name, runs, word);
   if (run === undefined) return `loop ${loop.name} has not run an agent yet`;
   const last = new LastLines(lines);
-  const outlet = new Outlet(maskOf(loop), { isTerminal: false, isJob: false });
+  const mask = maskOf(loop);
+  const outlet = new Outlet(mask, { isTerminal: false, isJob: false });
   const show = (piece: string | Buffer): void => last.add(outlet.read(piece));
   const told = new AgentLines(PLAIN, () => run.endedAt ?? Date.now());
   told.begin(run.startedAt ?? undefined);
   const parser =
     what === 'stdout'
-      ? agentSink(loop.spec?.agent.kind ?? 'custom', run.folder, (event) => show(told.all(event)))
+      ? agentSink(loop.spec?.agent.kind ?? 'custom', run.folder, (event) =>
+          show(told.all(maskedEvent(event, mask))),
+        )
       : null;
   for (let from = 0; ;) {
     // oxlint-disable-next-line no-await-in-loop -- one piece after the other

@@ -216,10 +216,13 @@ export class OwnedLoop {
   /** Gives the loop to an owner in the background, without having driven it. */
   giveAway(): void {
     const place = 'background';
-    if (this.spec.place !== place) writeSpec(this.folder.spec, { ...this.spec, place }, this.#loop.env);
-    if (this.state.outcome === null) this.#append({ type: 'owner.left' });
-    this.#engine.sync();
-    this.close();
+    try {
+      if (this.spec.place !== place) writeSpec(this.folder.spec, { ...this.spec, place }, this.#loop.env);
+      if (this.state.outcome === null) this.#append({ type: 'owner.left' });
+      this.#engine.sync();
+    } finally {
+      this.close();
+    }
   }
 
   /** Gives up the ownership. */

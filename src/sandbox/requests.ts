@@ -53,7 +53,7 @@ export function answerRequests(
     .slice(0, MOST_AT_ONCE)
     .flatMap((name) => {
       const path = join(folder, name);
-      const answered = ID.test(name) ? answer(readJsonFile(path, MAX_BYTES)) : null;
+      const answered = ID.test(name) ? answer(readJsonFile(path, MAX_REQUEST_BYTES)) : null;
       if (answered === null) {
         renameSync(path, `${path}.unreadable`);
         return [name];
@@ -68,7 +68,7 @@ export function answerRequests(
 }
 
 const MOST_AT_ONCE = 100;
-const MAX_BYTES = 256 * 1024;
+export const MAX_REQUEST_BYTES: number = 256 * 1024;
 /** The view of a loop with many iterations. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const ID = /^\d{15}-[\da-f-]{36}\.json$/;

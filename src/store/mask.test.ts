@@ -71,3 +71,9 @@ describe('masking what is shown', () => {
     expect(Buffer.concat([stream.read(bytes), Buffer.from(stream.end())])).toEqual(bytes);
   });
 });
+
+it('an output in which a secret may begin everywhere is shown piece by piece', () => {
+  const repeated = new Mask({ API_TOKEN: 'a'.repeat(12) });
+  for (const word of ['Bearer ', 'password=', '-u ', 'a'])
+    expect(repeated.between(Buffer.from(word.repeat(40_000)), 0, 'middle').to).toBeGreaterThan(10_000);
+});

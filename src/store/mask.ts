@@ -67,9 +67,11 @@ export class Mask {
   between(content: Buffer, from: number, then: 'middle' | 'pause' | 'end'): Part {
     const values = this.#values.map((value) => Buffer.from(value).toString('latin1'));
     const text = content.toString('latin1');
-    const start = uncut(text, from, values);
+    const start = uncut(text, from, { values, most: this.longest });
     const end =
-      then === 'end' ? text.length : Math.max(start, uncut(text, text.length, values, then === 'pause'));
+      then === 'end'
+        ? text.length
+        : Math.max(start, uncut(text, text.length, { values, most: this.longest }, then === 'pause'));
     const shown = Buffer.from(hideValuesAndKeys(text.slice(start, end), values), 'latin1');
     return { from: start, to: end, shown };
   }
@@ -93,13 +95,21 @@ interface Part {
   readonly shown: Buffer;
 }
 
-/** The last place up to `at` before which no secret may have begun, and no key unless that is `released`. */
-function uncut(text: string, at: number, values: readonly string[], released = false): number {
+/**
+ * The last place up to `at` before which no secret may have begun, and no key unless that is `released`. No secret is longer than
+ * `most`, so that an output in which one may begin everywhere does not hold everything back.
+ */
+function uncut(
+  text: string,
+  at: number,
+  { values, most }: { readonly values: readonly string[]; readonly most: number },
+  released = false,
+): number {
   const heldIn = released
     ? (shown: string) => withWholeValues(shown, values, startOfValue(shown, values))
     : (shown: string) => unfinished(shown, values);
   let edge = at;
-  for (let held = -1; held !== 0; edge -= held) held = heldIn(text.slice(0, edge));
+  for (let held = -1; held !== 0 && at - edge < most; edge -= held) held = heldIn(text.slice(0, edge));
   return edge;
 }
 

@@ -40,6 +40,7 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
     'loops/rights.ts: ralph tell',
     'cli/in-sandbox.ts: ralph status',
     'cli/in-sandbox.ts: ralph …',
+    'cli/in-sandbox.ts: ralph … …',
     'cli/init-questions.ts: ralph run',
     'cli/init-terminal.ts: ralph init',
     'cli/init.ts: ralph run',
@@ -68,6 +69,7 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
   'advice for the agent': [
     'bus/bus.ts: ralph bus read',
     'loops/asked-loops.ts: ralph status',
+    'loops/asked-loops.ts: ralph tell NAME "words for the next prompt"',
     'loops/rights.ts: ralph logs',
     'loops/rights.ts: ralph logs #2',
     'loops/rights.ts: ralph status',

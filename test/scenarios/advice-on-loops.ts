@@ -157,6 +157,7 @@ export const LOOPS: readonly Advice[] = [
       'owner/unfinished-loops.ts: ralph resume …',
       'owner/unfinished-loops.ts: ralph stop … --now',
       'text/sent.ts: ralph stop … --now',
+      'loops/send.ts: ralph stop … --now',
       'text/sent.ts: ralph resume … #2',
       'recovery/idle-loop.ts: ralph stop … --now',
     ],
