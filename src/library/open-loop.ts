@@ -36,7 +36,7 @@ export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> 
   if (state.outcome?.type === 'done')
     throw new UserError(`the loop "${name}" is already done; start a new one with createLoop()`);
   const perform = spec.agent === undefined ? undefined : asFunction(spec.agent);
-  const owned = await ownHere({ workspace, name }, spec.env, { perform });
+  const owned = await ownHere(found, spec.env, { perform });
   owned.resume(null, false);
   return new Loop(owned, spec.signal, () => {});
 }

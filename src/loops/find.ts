@@ -45,7 +45,7 @@ export function loopAt({ id, name, workspace }: LoopRef): LoopReading {
   throw replaced(name);
 }
 
-function replaced(name: string): UserError {
+export function replaced(name: string): UserError {
   return new UserError(`the loop "${name}" was replaced by another one of its name meanwhile`);
 }
 

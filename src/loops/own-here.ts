@@ -4,24 +4,25 @@ import type { AgentProgram } from '../owner/agent-host.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { takeOver } from '../owner/take-over.ts';
 import { startersEnvironment } from '../store/run-environment.ts';
+import { replaced } from './find.ts';
 import type { LoopRef } from './loops.ts';
 import type { Drive } from './send.ts';
 
 /** Becomes the owner of a loop, to continue it; `given` are variables to add to its environment. */
-export function ownHere(
-  { workspace, name }: Pick<LoopRef, 'workspace' | 'name'>,
+export async function ownHere(
+  { id, workspace, name }: LoopRef,
   given: Readonly<Record<string, string>> = {},
   program: AgentProgram = {},
 ): Promise<OwnedLoop> {
-  return takeOver(workspace, name, { by: 'person', env: startersEnvironment(process.env), given }, program);
+  const env = startersEnvironment(process.env);
+  const owned = await takeOver(workspace, name, { by: 'person', env, given }, program);
+  if (owned.spec.id === id) return owned;
+  owned.close();
+  throw replaced(name);
 }
 
 /** Becomes the owner of a loop to stop an agent that may still run, and to journal the stop. */
-export async function endOrphan(
-  loop: Pick<LoopRef, 'workspace' | 'name'>,
-  control: Control,
-  drive: Drive,
-): Promise<void> {
+export async function endOrphan(loop: LoopRef, control: Control, drive: Drive): Promise<void> {
   const owned = await ownHere(loop);
   owned.receive(control);
   await drive(owned);
