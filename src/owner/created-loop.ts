@@ -1,5 +1,5 @@
 /**
- * A new loop that the process which has created it has locked, and that nobody owns yet.
+ * A new loop that the process which has created it has locked, and that has no owner yet.
  *
  * 1. It is either owned by that process or given away; the lock lasts until then, or until the owner closes.
  */

@@ -1,4 +1,4 @@
-/** Texts that have to fit into a line: of anybody, of a command, of a path, and of somebody who may want to deceive. */
+/** Texts that have to fit into a line, also those of an author who may want to deceive: words, commands, paths. */
 import { joinLines } from '../loop/excerpt.ts';
 import { hideKeys } from '../loop/secrets.ts';
 
