@@ -90,7 +90,7 @@ it('gives every event once over pages of any size, while it is written, and afte
       const seen: LoopEvent[] = [];
       let from = JOURNAL_START;
       for (const { events, end } of steps) {
-        // The owner before has left an end that nobody can read.
+        // The owner before has left an end that cannot be read.
         const journal = openJournal(path);
         for (const length of events) {
           const event: LoopEvent = { type: 'timer.fired', key: 'é'.repeat(length), at: written.length };

@@ -60,7 +60,7 @@ interface Reached extends OfFamily {
 /** The limits that hold for a loop, and what other loops have spent towards each. */
 function boundsOf({ policy, family: { below, above } }: LoopState, kind: keyof Charges): readonly Bound[] {
   const { costUsd, tokens } = policy.limits;
-  // A loop may always find out what its own runs use: whoever resumes it would be helpless otherwise.
+  // A loop may always find out what its own runs use: otherwise a person who resumes it could do nothing.
   const own = { limit: kind === 'usd' ? costUsd : tokens, others: below[kind], uncharged: null };
   const upper = above.map(({ id, name, limits, others, uncharged }) => ({
     limit: limits[kind],
