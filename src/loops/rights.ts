@@ -79,35 +79,27 @@ export class Rights {
 
   /** Throws unless the caller may do this with the loop; `as` is what the caller has typed. */
   async require(verb: Verb, loop: LoopRef, as: string): Promise<void> {
-    const [forRun, forSandbox, assisted] = RIGHTS[verb];
+    const [forRun, , assisted] = RIGHTS[verb];
     if (this.#find === null && forRun === 'any') return;
     const caller = this.#who;
     if (caller.is === 'person') return;
-    if (caller.is === 'sandbox') {
-      if (!holds(forSandbox, whose(loop, { loop: caller.own.id }))) throw inSandbox(verb, loop, caller.own);
-      return;
-    }
     if (caller.is === 'assistant') {
       if (assisted === 'none') throw refusal(as, 'an assistant cannot do this');
       if (isChange(verb)) await caller.allow(verb, loop.workspace);
     }
-    // What an assistant tells a loop is for its agent the word of a person.
-    const reach = caller.is === 'assistant' && isChange(verb) ? 'below' : forRun;
-    const stranger = caller.runs.find((run) => !holds(reach, whose(loop, run)));
-    if (stranger !== undefined) throw inRun(verb, loop, stranger, as);
+    const stranger = strangerTo(loop, verb, caller);
+    if (stranger === undefined) return;
+    throw caller.is === 'sandbox' ? inSandbox(verb, loop, caller.own) : inRun(verb, loop, stranger, as);
   }
 
   /** Whether the caller may do this with the loop; not for what the settings allow an assistant. */
   allow(verb: Exclude<Verb, McpVerb>, loop: LoopRef): boolean {
-    const [forRun, forSandbox, assisted] = RIGHTS[verb];
+    const [forRun, , assisted] = RIGHTS[verb];
     if (this.#find === null && forRun === 'any') return true;
     const caller = this.#who;
     if (caller.is === 'person') return true;
-    if (caller.is === 'sandbox') return holds(forSandbox, whose(loop, { loop: caller.own.id }));
-    return (
-      (caller.is === 'run' || assisted === 'any') &&
-      (forRun === 'any' || caller.runs.every((run) => holds(forRun, whose(loop, run))))
-    );
+    if (caller.is === 'assistant' && assisted === 'none') return false;
+    return strangerTo(loop, verb, caller) === undefined;
   }
 
   /** Throws inside a run: `as` changes what loops may do, or something that no loop owns. */
@@ -129,6 +121,21 @@ function callerHere(): Caller {
 
 function isChange(verb: Verb): verb is McpVerb {
   return RIGHTS[verb][2] === 'allowed';
+}
+
+/** A run of the caller for whose loop the verb does not reach this one; undefined if there is none. */
+function strangerTo(
+  loop: LoopRef,
+  verb: Verb,
+  caller: Exclude<Caller, { is: 'person' }>,
+): Pick<EnclosingRun, 'loop'> | undefined {
+  const [forRun, forSandbox] = RIGHTS[verb];
+  const isSandbox = caller.is === 'sandbox';
+  // What an assistant tells a loop is for its agent the word of a person.
+  const inside = caller.is === 'assistant' && isChange(verb) ? 'below' : forRun;
+  const reach = isSandbox ? forSandbox : inside;
+  const runs = isSandbox ? [{ loop: caller.own.id }] : caller.runs;
+  return reach === 'any' ? undefined : runs.find((run) => !holds(reach, whose(loop, run)));
 }
 
 type Whose = 'own' | 'below' | 'other';
@@ -158,7 +165,7 @@ function holds(reach: Reach, is: Whose): boolean {
   }
 }
 
-function inRun(verb: Verb, loop: LoopRef, run: EnclosingRun, as: string): UserError {
+function inRun(verb: Verb, loop: LoopRef, run: Pick<EnclosingRun, 'loop'>, as: string): UserError {
   const { name } = loop;
   if (verb === 'replace') return replacing(name);
   // The run has to end before its own loop can, and before any loop that waits for that one.
