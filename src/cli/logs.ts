@@ -4,7 +4,7 @@ import type { Mark } from '../loops/events.ts';
 import { agentSink } from '../loops/follow-loop.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import type { Loops, LoopView } from '../loops/loops.ts';
-import { runNamed, type RunOf } from '../loops/output.ts';
+import { piecesOf, runNamed, type RunOf } from '../loops/output.ts';
 import { maskOf, type Mask } from '../store/mask.ts';
 import { UserError } from '../user-error.ts';
 import { AgentLines, maskedEvent } from '../text/agent-lines.ts';
@@ -113,13 +113,8 @@ class Output {
 
   async #show(run: RunOf): Promise<void> {
     const sink = this.#sinkFor(run);
-    for (let from = 0; ;) {
-      // oxlint-disable-next-line no-await-in-loop -- one piece after the other
-      const { data, next, after } = await this.#loops.output(this.#loop, run.run, this.#what, { from });
-      sink.take(data);
-      if (after !== 'more') return sink.end(run.endedAt !== null);
-      from = next;
-    }
+    for await (const piece of piecesOf(this.#loops, this.#loop, run.run, this.#what)) sink.take(piece);
+    sink.end(run.endedAt !== null);
   }
 
   /** Shows the output of this run and of those after it, until the loop ends or has no owner. */
@@ -141,7 +136,7 @@ class Output {
     for (let from = 0; ;) {
       // oxlint-disable-next-line no-await-in-loop -- one piece after the other
       const chunk = await this.#loops.output(this.#loop, run.run, this.#what, { from, wait });
-      sink.take(chunk.data);
+      sink.take(Buffer.from(chunk.data, 'base64'));
       from = chunk.next;
       if (chunk.after === 'more') continue;
       this.flush();
@@ -150,7 +145,7 @@ class Output {
       if (isOver) {
         // oxlint-disable-next-line no-await-in-loop -- once
         const rest = await this.#loops.output(this.#loop, run.run, this.#what, { from });
-        if (rest.from === from) sink.take(rest.data);
+        if (rest.from === from) sink.take(Buffer.from(rest.data, 'base64'));
         return sink.end(chunk.after === 'end');
       }
       wait = LOOK_EVERY_MS;
@@ -203,8 +198,7 @@ class Output {
         )
       : null;
     return {
-      take: (data) => {
-        const bytes = Buffer.from(data, 'base64');
+      take: (bytes) => {
         if (read === null) show(bytes);
         else read.take(bytes);
       },
@@ -234,7 +228,7 @@ class Output {
 
 /** Takes the pieces of a run's output. */
 interface Sink {
-  take(data: string): void;
+  take(bytes: Buffer): void;
   end(hasEnded: boolean): void;
 }
 

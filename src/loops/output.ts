@@ -17,6 +17,7 @@ import { openRun } from '../loop/run.ts';
 import { watchUntil } from '../process/watch.ts';
 import { UserError } from '../user-error.ts';
 import { LONGEST_WAIT_MS } from './events.ts';
+import type { LoopRef, Loops } from './loops.ts';
 import { readings } from './list.ts';
 
 /** A run of a loop, in the order in which they were started. */
@@ -103,6 +104,22 @@ export function runsOf(folder: LoopFolder): readonly RunOf[] {
       );
       return [{ run, startedAt, endedAt, folder: folder.run(run), checks }];
     });
+}
+
+/** All pieces of an output, as far as it goes now. */
+export async function* piecesOf(
+  loops: Pick<Loops, 'output'>,
+  loop: LoopRef,
+  run: string,
+  what: What,
+): AsyncGenerator<Buffer, void, void> {
+  for (let from = 0; ;) {
+    // oxlint-disable-next-line no-await-in-loop -- one piece after the other
+    const { data, next, after } = await loops.output(loop, run, what, { from });
+    yield Buffer.from(data, 'base64');
+    if (after !== 'more') return;
+    from = next;
+  }
 }
 
 export async function chunkOf(

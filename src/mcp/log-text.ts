@@ -1,6 +1,6 @@
 import { agentSink } from '../loops/follow-loop.ts';
 import type { Loops, LoopView } from '../loops/loops.ts';
-import { runNamed } from '../loops/output.ts';
+import { piecesOf, runNamed } from '../loops/output.ts';
 import { maskOf } from '../store/mask.ts';
 import { AgentLines, maskedEvent } from '../text/agent-lines.ts';
 import { LastLines } from '../text/last-lines.ts';
@@ -27,14 +27,9 @@ export async function logText(
           show(told.all(maskedEvent(event, mask))),
         )
       : null;
-  for (let from = 0; ;) {
-    // oxlint-disable-next-line no-await-in-loop -- one piece after the other
-    const { data, next, after } = await loops.output(loop, run.run, what, { from });
-    const bytes = Buffer.from(data, 'base64');
-    if (parser === null) show(bytes);
-    else parser.take(bytes);
-    if (after !== 'more') break;
-    from = next;
+  for await (const piece of piecesOf(loops, loop, run.run, what)) {
+    if (parser === null) show(piece);
+    else parser.take(piece);
   }
   // The output of a run that has not ended is incomplete, which is no failure.
   if (parser !== null && run.endedAt !== null) parser.end();

@@ -80,7 +80,8 @@ async function storyText(loops: LocalLoops, loop: LoopRef, filter: StoryFilter):
   const entries: StoryEntry[] = [];
   for await (const entry of storyOf(pagesOf(loops, loop), { spec, isVerbose: false, endRecord }, filter))
     entries.push(entry);
-  const { summary, state, report } = await loops.get(loop);
+  const { summary, state, report, trouble: problem } = await loops.get(loop);
+  if (problem !== null) throw new UserError(problem);
   if (filter.iteration !== null && filter.iteration > state.iteration)
     throw new UserError(
       `loop ${loop.name} has no iteration ${filter.iteration} (iterations: ${state.iteration})`,

@@ -84,6 +84,10 @@ describe('an assistant outside of a run', () => {
     expect(await mcp.refuses('loop_logs', { name: 'it', run: '9' })).toContain('has no run 9');
     expect(await mcp.refuses('loop_logs', { name: 'it', lines: 100_000 })).toContain('lines');
     expect(await mcp.refuses('loop_story', { name: 'it', since: 'yesterday' })).toContain('2h');
+    const journal = stage.file('journal.jsonl');
+    const lines = readFileSync(journal, 'utf8').split('\n');
+    writeFileSync(journal, [...lines.slice(0, 4), 'damaged', ...lines.slice(5)].join('\n'));
+    expect(await mcp.refuses('loop_story', { name: 'it' })).toContain('journal.jsonl');
     await expect(mcp.call('drop_tables')).rejects.toThrow('Tool drop_tables not found');
     expect(mcp.stderr).toBe('');
   });
