@@ -8,6 +8,9 @@ import { asOneModule } from './test/rig/one-module.ts';
 // reaches a network.
 delete process.env['NODE_EXTRA_CA_CERTS'];
 
+// The machine of a test need not stay awake, and may have no program for it.
+process.env['PATH'] = `${import.meta.dirname}/test/rig/bin:${process.env['PATH']}`;
+
 const config: ViteUserConfig = defineConfig({
   // They only compute, for longer than any others.
   plugins: [

@@ -2,7 +2,7 @@
 // workspace, a name and the agent's command line. Prints their ids.
 import { createLoop } from '../dist/owner/create-loop.js';
 import { DEFAULT_POLICY } from '../dist/loop/default-policy.js';
-import { enlist } from '../dist/store/background.js';
+import { enlist } from '../dist/home/background.js';
 import { readFileSync } from 'node:fs';
 
 for (const { workspace, name, argv } of JSON.parse(readFileSync(0, 'utf8'))) {

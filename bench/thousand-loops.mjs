@@ -163,7 +163,7 @@ class Herd {
 
   /** Puts a stop into the inbox of each loop. */
   async stop(loops) {
-    const { post } = await import('../dist/store/inbox.js');
+    const { post } = await import('../dist/home/inbox.js');
     for (const { id } of loops) {
       const inbox = join(this.#root, 'state', 'loops', id, 'inbox');
       post(inbox, { type: 'stop', now: true, by: 'person' }, Date.now());

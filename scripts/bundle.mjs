@@ -23,7 +23,7 @@ copyLicence(`${PRICES}/LICENSE`, 'dist/agents');
 
 // Files of the library that import packages, which tsc has left in them: what reads YAML, plans and settings.
 await bundleAlone('src/bus/yaml.ts', 'dist/bus', ['js-yaml/LICENSE']);
-await bundleAlone('src/plan/markdown.ts', 'dist/plan', [
+await bundleAlone('src/checks/markdown.ts', 'dist/checks', [
   'markdown-it/LICENSE',
   'entities/LICENSE',
   'linkify-it/LICENSE',
@@ -31,9 +31,9 @@ await bundleAlone('src/plan/markdown.ts', 'dist/plan', [
   'punycode.js/LICENSE-MIT.txt',
   'uc.micro/LICENSE.txt',
 ]);
-await bundleAlone('src/config/json-text.ts', 'dist/config', ['jsonc-parser/LICENSE.md']);
+await bundleAlone('src/files/json-text.ts', 'dist/files', ['jsonc-parser/LICENSE.md']);
 // The hook reads settings files. What the file takes from others of the library is plain data.
-await bundleAlone('src/config/schema.ts', 'dist/config', ['zod/LICENSE']);
+await bundleAlone('src/settings/schema.ts', 'dist/settings', ['zod/LICENSE']);
 
 // Loaded late, see below.
 await build({
@@ -46,7 +46,7 @@ await build({
   input: {
     main: 'src/cli/main.ts',
     'demo-agent': 'src/cli/demo-agent.ts',
-    'freeze-guard': 'src/daemon/freeze-guard.ts',
+    'freeze-guard': 'src/background/freeze-guard.ts',
   },
   platform: 'node',
   resolve: WITH_MODULES,
@@ -68,7 +68,7 @@ await build({
           ...['from-inside', 'control', 'status', 'ls'].map((name) => `src/cli/${name}.ts`),
           'src/loops/send.ts',
         ],
-        show: ['wait', 'logs', 'story', 'bus', 'set'].map((name) => `src/cli/${name}.ts`),
+        show: ['wait', 'logs', 'story', 'report-loops', 'bus', 'set'].map((name) => `src/cli/${name}.ts`),
         run: ['run', 'drive', 'resume'].map((name) => `src/cli/${name}.ts`),
         hook: ['src/cli/hook.ts'],
       }),
@@ -102,7 +102,7 @@ for (const file of [
 
 // One file without imports, because it is copied to where opencode loads its plugins. Not minified: people look into it.
 await build({
-  input: { ralph: 'src/hook/opencode-plugin.ts' },
+  input: { ralph: 'src/programs/opencode/plugin.ts' },
   platform: 'node',
   output: {
     dir: 'dist/plugins/opencode',
@@ -151,8 +151,8 @@ function withSharedParser() {
   return {
     name: 'with-shared-parser',
     resolveId: (id, importer) =>
-      id === './markdown.ts' && importer?.includes('/src/plan/')
-        ? { id: '../plan/markdown.js', external: 'absolute' }
+      id === './markdown.ts' && importer?.includes('/src/checks/')
+        ? { id: '../checks/markdown.js', external: 'absolute' }
         : null,
   };
 }
@@ -165,7 +165,7 @@ function withLateModules() {
   const yaml = resolve('src/bus/yaml.ts');
   const functions = {
     'node:child_process': ['execFileSync', 'spawn', 'spawnSync'],
-    'node:crypto': ['createHash', 'hash', 'randomUUID'],
+    'node:crypto': ['createHmac', 'createHash', 'hash', 'randomUUID'],
     'node:timers/promises': ['setImmediate', 'setTimeout'],
     'node:zlib': ['crc32', 'deflateSync', 'inflateSync'],
     [yaml]: ['parseYamlHeader', 'parseYaml', 'toYaml'],

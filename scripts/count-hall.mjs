@@ -8,7 +8,7 @@ import { importedFiles } from './import-graph.mjs';
 
 const SOURCE = fileURLToPath(new URL('../src/', import.meta.url));
 /** What people and programs call. */
-const FRONTS = ['cli', 'mcp', 'library', 'hook'];
+const FRONTS = ['cli', 'mcp', 'library', 'session', 'programs'];
 
 const files = [...importedFiles()].map(([path, imports]) => ({
   path,
@@ -73,9 +73,9 @@ function counts() {
     ['callers of `takeOver`', using('owner/take-over.ts', /\btakeOver\(/)],
     [
       'files that decide whether settings are trusted',
-      having(/\bhasConsent\(|\[TRUST\] ===/, 'store/trust.ts'),
+      having(/\bhasConsent\(|\[TRUST\] ===/, 'settings/trust.ts'),
     ],
-    ['files that decide what a caller may do', having(/\bdescendsFrom\(/, 'store/enclosing-runs.ts')],
+    ['files that decide what a caller may do', having(/\bdescendsFrom\(/, 'home/enclosing-runs.ts')],
     ['files of `mcp/` that start a process for a call', using('process/exec.ts', /./, 'mcp/')],
   ]);
 }

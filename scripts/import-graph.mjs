@@ -22,27 +22,28 @@ const FOLDERS = {
   files: [
     'files.ts',
     'the only code that opens files which others can write: no links, no FIFOs, whole or not at all',
-    '',
+    'loop/excerpt.ts jsonc-parser',
   ],
   process: [
     'process.ts',
     'the only code that starts, finds and ends processes of this machine',
     'loop files',
   ],
-  bus: [
-    'bus.ts',
-    'the message bus: a file that loops, agents and people append messages to',
-    'loop files process user-error.ts js-yaml',
-  ],
   tmux: [
     'server.ts',
     'the tmux server of our own: its windows, and what runs in them',
     'loop files process user-error.ts',
   ],
+  git: ['git.ts', 'what Ralph asks of git: fingerprints, records, commits, worktrees', 'loop files process'],
   journal: [
     'journal.ts',
-    'the append-only journal, in a checksummed file or in memory',
+    'the append-only journal in a checksummed file, and the snapshot of what it folds to',
     'loop files user-error.ts',
+  ],
+  bus: [
+    'bus.ts',
+    'the message bus: a file that loops, agents and people append messages to',
+    'loop files process user-error.ts js-yaml',
   ],
   agents: [
     'agent.ts',
@@ -54,107 +55,85 @@ const FOLDERS = {
     'where a run lives: a process behind a shim, a pane of tmux, a function of this program, or a session',
     'loop files process tmux',
   ],
-  checks: ['check.ts', 'one check, run behind the same shim as an agent', 'loop files process'],
-  git: ['git.ts', 'what Ralph asks of git: fingerprints, records, commits, worktrees', 'loop files process'],
-  config: [
-    'config.ts',
-    'what a user can set: its shape, its validation and the policy that follows',
-    'loop files user-error.ts js-yaml jsonc-parser zod',
-  ],
-  plan: [
-    'plan.ts',
-    'the items of a plan, read from a Markdown checklist or from prd.json',
-    'loop files config user-error.ts markdown-it',
+  checks: [
+    'check.ts',
+    'one check, run behind the same shim as an agent, and the items of a plan',
+    'loop files process user-error.ts markdown-it',
   ],
   engine: [
     'engine.ts',
     'the driver: carries out effects through ports and journals the results',
     'loop journal/journal.ts agents/reader.ts hosts/host.ts',
   ],
-  store: [
-    'store.ts',
-    'where a loop is kept: folder, spec, lock, inbox, registry, kept environment',
-    'loop text/times.ts text/one-line.ts files process bus tmux journal git config user-error.ts',
+  home: [
+    'home.ts',
+    'where Ralph keeps loops: state folder, spec, lock, inbox, registry, children, kept environment',
+    'loop text/times.ts files process tmux git/location.ts journal bus user-error.ts',
+  ],
+  settings: [
+    'settings.ts',
+    'what a user can set: its shape, its validation, the policy that follows, and trust in it',
+    'loop text/one-line.ts files home user-error.ts js-yaml zod',
   ],
   sandbox: [
     'sandbox.ts',
     'what an agent in a sandbox sees of this machine, and how it asks its owner',
-    'loop files process bus agents git store user-error.ts',
+    'loop files process git bus agents home user-error.ts',
   ],
-  scm: [
-    'scm.ts',
-    'what a loop does with version control: checkpoints, commits and other SCM tasks',
-    'loop files process agents checks git engine/ports.ts store sandbox user-error.ts',
+  workspace: [
+    'workspace-folder.ts',
+    'what a loop does in the workspace: its folder, its worktree, checkpoints, commits, evidence',
+    'loop files process git bus agents checks engine/ports.ts home settings/settings.ts sandbox user-error.ts',
   ],
-  recovery: [
-    'recovery.ts',
-    'what to do about steps and processes that a dead owner left behind',
-    'loop files process hosts store scm user-error.ts',
-  ],
-  worktree: [
-    'worktree.ts',
-    "a loop's own worktree: its place, its set-up, its merge",
-    'loop files process checks git plan store sandbox scm recovery user-error.ts',
+  notices: [
+    'channels.ts',
+    'how notices reach a person: one file per channel, and the outbox of a loop',
+    'loop text/notices.ts files process home',
   ],
   projections: [
     'projections.ts',
     'the files that are made from the journal, one file of code each',
-    'loop text/times.ts files bus journal store user-error.ts',
+    'loop text/times.ts files journal bus home workspace/workspace-folder.ts user-error.ts',
   ],
   owner: [
     'owner.ts',
-    'creating, taking over and driving one loop: the place where adapters meet ports',
-    'loop files process bus tmux journal agents hosts checks git config plan engine store sandbox scm recovery worktree projections user-error.ts',
+    'creating, taking over, recovering and driving one loop: the place where adapters meet ports',
+    'loop text/times.ts files process tmux git journal bus agents hosts checks engine home settings sandbox workspace notices projections text/notices.ts user-error.ts',
   ],
-  daemon: [
-    'daemon.ts',
-    'one process that owns many loops; starting it, stopping it, giving it a loop',
-    'loop text/times.ts files process journal engine store owner user-error.ts',
-  ],
-  service: [
-    'service.ts',
-    'the daemon as a service of systemd or launchd',
-    'loop files process store daemon user-error.ts',
-  ],
-  surroundings: [
-    'survey.ts',
-    'what this machine has for loops: agents and their logins, git, a sandbox, likely checks',
-    'files process agents config store sandbox user-error.ts',
+  background: [
+    'background.ts',
+    'one process that owns many loops: starting it, stopping it, giving it a loop, and its system service',
+    'loop text/times.ts files process engine home owner user-error.ts',
   ],
   loops: [
     'loops.ts',
     'the hall: everything that can be done with loops, for every front',
-    'loop text/waits.ts files process tmux git journal agents config store sandbox scm recovery worktree projections owner daemon user-error.ts',
+    'loop text files process tmux git journal bus agents checks home settings sandbox workspace notices projections owner background user-error.ts',
+  ],
+  session: [
+    'session.ts',
+    'a loop inside a session of another program: a step per turn, and the hook of document 004',
+    'loop text/one-line.ts text/session.ts files agents/json.ts agents/trouble.ts hosts/session.ts engine/engine.ts home settings/settings.ts settings/values.ts projections/end-record.ts owner loops user-error.ts',
+  ],
+  programs: [
+    'programs.ts',
+    'one folder per host program: its events, and how Ralph is added to it and removed',
+    'loop files agents home session user-error.ts jsonc-parser',
   ],
   library: [
     'library.ts',
     'loops from a program: functions as agents, events, the classes of two documents',
-    'loop bus agents/agent.ts hosts/function-call.ts config/aliases.ts config/closest.ts config/config.ts config/policy.ts config/values.ts store owner loops user-error.ts',
-  ],
-  session: [
-    'session.ts',
-    'a loop inside a session of another program: a step per turn, and how each host program asks for it',
-    'loop text/one-line.ts text/session.ts files journal agents hosts config engine store owner loops/summary.ts loops user-error.ts',
-  ],
-  hook: [
-    'hook.ts',
-    'the hook of document 004 for programs: events, toasts and recovery, over the steps of session/',
-    'loop files agents store session user-error.ts',
-  ],
-  install: [
-    'install.ts',
-    'adding Ralph to a host program, and removing it: edits of settings that belong to others',
-    'loop files config store user-error.ts jsonc-parser',
+    'loop bus/bus.ts settings/aliases.ts settings/closest.ts settings/policy.ts settings/settings.ts settings/values.ts loops user-error.ts',
   ],
   mcp: [
     'server.ts',
     'the MCP server: tools for agents inside a run and for assistants outside',
-    'loop text files process bus config store loops user-error.ts @modelcontextprotocol/server zod',
+    'loop text bus/bus.ts settings projections/end-record.ts loops user-error.ts @modelcontextprotocol/server zod',
   ],
   cli: [
     'main.ts',
     'one file per command, and what it prints',
-    'loop text bus agents/agent.ts config plan store sandbox scm worktree owner daemon service surroundings loops session install mcp user-error.ts commander @clack/prompts',
+    'loop text process/attached.ts bus/bus.ts settings background/background.ts loops session/step.ts programs/programs.ts mcp user-error.ts commander @clack/prompts',
   ],
 };
 

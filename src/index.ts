@@ -31,7 +31,7 @@ export {
 } from './library/ralph-loop.ts';
 export { fileBus, type FileBus } from './library/file-bus.ts';
 export { UserError } from './user-error.ts';
-export type { AgentSettings, ScmSettings, Size, Time } from './config/config.ts';
+export type { AgentSettings, ScmSettings, Size, Time } from './settings/settings.ts';
 export type { AgentEvent, TodoItem } from './agents/agent.ts';
 export type { LoopEvent, Tokens } from './loop/event.ts';
 export type { Outcome, StopReason } from './loop/outcome.ts';

@@ -1,4 +1,5 @@
 import type { RunError, Tokens, UsageLimit } from '../loop/event.ts';
+import type { Environment } from '../process/process.ts';
 
 /** How one CLI is called and how its output is read: the port. The other files of this folder are its adapters. */
 export interface Agent {
@@ -56,7 +57,7 @@ export interface AgentCall {
   /** Matches an argument of the user that decides what it may do; Ralph then adds no flag of that kind in any preset. */
   readonly permissions: RegExp;
   /** Environment variables that it needs for that, for example as root. */
-  readonly env: (uid: number) => Readonly<Record<string, string>>;
+  readonly env: (uid: number) => Environment;
   /** The call in document 001; null if the agent is not in its table. */
   readonly documented: DocumentedCall | null;
   /** The flags that select a model; null if it has none. */
@@ -138,9 +139,9 @@ export interface RunFacts {
 /** A run whose CLI records its usage. */
 export interface RecordedRun extends RunFacts {
   /** The agent's own folder of this run. */
-  readonly desk: string;
+  readonly workspaceFolder: string;
   /** The agent's environment: it decides where the CLI keeps its files. */
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
 }
 
 export interface UsageRecord {
@@ -242,4 +243,25 @@ export interface ModelUsage {
   readonly tokens: Tokens;
   /** Output tokens that are not reported, estimated from the text; absent for none. */
   readonly estimatedOutput?: number;
+}
+
+/** Whether the event shows that the agent works, and not only that its CLI retries or gives up. */
+export function isWork(event: AgentEvent): boolean {
+  switch (event.type) {
+    case 'text':
+      return event.isEcho !== true;
+    case 'result':
+      return event.ok;
+    case 'retry':
+    case 'unknown':
+      return false;
+    case 'thought':
+    case 'tool.start':
+    case 'tool.end':
+    case 'todo':
+    case 'progress':
+    case 'limit':
+    case 'denied':
+      return true;
+  }
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentFor, agentNamed } from './agents.ts';
-import { ALL_AGENTS } from './all-agents.ts';
+import { agentFor, agentNamed, ALL_AGENTS } from './agents.ts';
 import { commandLine, decidesPermissions, flagsFrom, promptWay, type Called } from './call.ts';
 import { remedyFor } from './remedies.ts';
 import { readTrouble } from './trouble.ts';

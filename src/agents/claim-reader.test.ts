@@ -27,7 +27,13 @@ afterAll(() => rmSync(home, { recursive: true }));
 const readerOf = (agent: Agent, detectors: readonly Detector[], prompt: string): RunReader => {
   const folder = mkdtempSync(join(home, 'run-'));
   writeFileSync(join(folder, 'prompt.md'), prompt);
-  const context = { startedAt: 0, desk: '/nowhere', argv: ['agent'], env: () => ({}), session: null };
+  const context = {
+    startedAt: 0,
+    workspaceFolder: '/nowhere',
+    argv: ['agent'],
+    env: () => ({}),
+    session: null,
+  };
   const facts = {
     ...context,
     folder,

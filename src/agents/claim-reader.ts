@@ -8,8 +8,7 @@ import type { Claim, Detector, NearMiss } from '../loop/completion.ts';
 import type { Search } from '../loop/pattern-matcher.ts';
 import { startScan, type Piece, type Scanner } from '../loop/scan.ts';
 import { echoOf, promptOf, type Echo } from './echo.ts';
-import { RepeatedPrompt, type RepetitionReader } from './repeated-prompt.ts';
-import { seenText } from './seen-text.ts';
+import { RepeatedPrompt, type RepetitionReader, seenText } from './repeated-prompt.ts';
 
 export class ClaimReader {
   readonly #detectors: readonly Detector[];

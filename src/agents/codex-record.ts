@@ -5,12 +5,12 @@
  */
 import { join } from 'node:path';
 import { namesIn } from '../files/files.ts';
-import { totalTokens } from '../loop/charge.ts';
 import type { Tokens } from '../loop/event.ts';
 import { subtractTokens } from '../loop/limits.ts';
 import type { RecordedRun, Usage, UsageRecord } from './agent.ts';
 import { count, isRecord, parsed, record, text, type Json } from './json.ts';
 import { folderOf, RecordFile } from './record-file.ts';
+import { sumOf } from './run-usage.ts';
 
 /** The usage of a run in codex's session file. `usageOf` reads a usage record. */
 export function codexRecord({ env, startedAt }: RecordedRun, usageOf: (usage: Json) => Usage): UsageRecord {
@@ -103,11 +103,7 @@ function isCount(value: unknown): boolean {
 
 /** A total only grows; the agent could write a smaller one into its own record. */
 function greater(a: Usage | null, b: Usage): Usage {
-  return a !== null && sumOf(a) > sumOf(b) ? a : b;
-}
-
-function sumOf({ parts }: Usage): number {
-  return parts.reduce((sum, { tokens }) => sum + totalTokens(tokens), 0);
+  return a !== null && sumOf(a.parts) > sumOf(b.parts) ? a : b;
 }
 
 function difference(after: Usage, before: Usage): Usage['parts'] {

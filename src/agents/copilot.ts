@@ -70,7 +70,7 @@ export const copilot: Agent = {
     'unknown-model': 'choose another model with --model',
   },
   read: (run) => jsonLines(copilotProtocol(run)),
-  record: ({ desk }) => ({ read: () => usageIn(usageFile(desk)) }),
+  record: ({ workspaceFolder }) => ({ read: () => usageIn(usageFile(workspaceFolder)) }),
 };
 
 function usageFile(folder: string): string {

@@ -61,7 +61,7 @@ const open = ({ agent = claude, env, startedAt = STARTED_AT }: Told = {}): RunRe
       shown: { offset: 0 },
       startedAt,
       folder: '/nowhere',
-      desk: '/nowhere',
+      workspaceFolder: '/nowhere',
       argv: [agent.name],
       env: () => env ?? { HOME: home },
       session: null,

@@ -11,15 +11,16 @@ import type { OutputSnapshot, RunError, UsageLimit } from '../loop/event.ts';
 import { isFatal } from '../loop/failure.ts';
 import type { Search } from '../loop/pattern-matcher.ts';
 import type { SessionSpend } from '../loop/state.ts';
-import type {
-  Agent,
-  AgentEvent,
-  RecordedRun,
-  Retry,
-  RunFacts,
-  StreamParser,
-  Usage,
-  UsageRecord,
+import {
+  type Agent,
+  type AgentEvent,
+  type RecordedRun,
+  type Retry,
+  type RunFacts,
+  type StreamParser,
+  type Usage,
+  type UsageRecord,
+  isWork,
 } from './agent.ts';
 import { ClaimReader } from './claim-reader.ts';
 import { CUT_OFF } from './json-lines.ts';
@@ -27,7 +28,6 @@ import type { Price } from './prices.ts';
 import { remedyFor } from './remedies.ts';
 import { RunUsage } from './run-usage.ts';
 import { StderrReader } from './stderr-reader.ts';
-import { isWork } from './work.ts';
 
 export interface RunReader {
   /** Reads a chunk of stdout; returns when the loop should get a new snapshot. */
@@ -74,7 +74,7 @@ export interface ReadContext extends RunFacts {
   readonly shown: Pick<OutputSnapshot, 'offset' | 'complained'>;
   /** The agent's program and flags. */
   readonly argv: readonly string[];
-  readonly desk: RecordedRun['desk'];
+  readonly workspaceFolder: RecordedRun['workspaceFolder'];
   /** The agent's environment. */
   readonly env: () => RecordedRun['env'];
   /** The usage so far of the session that the run may continue. */
@@ -353,8 +353,8 @@ class Reader implements RunReader {
   /** The stream may report usage late, or only at the end of a run that is not stopped; the CLI may record it earlier. */
   #learnFromRecord(): void {
     if (!this.hasRecord) return;
-    const { startedAt, folder, desk, env } = this.#context;
-    this.#record ??= this.#agent.record?.({ startedAt, folder, desk, env: env() }) ?? null;
+    const { startedAt, folder, workspaceFolder, env } = this.#context;
+    this.#record ??= this.#agent.record?.({ startedAt, folder, workspaceFolder, env: env() }) ?? null;
     const usage = this.#record?.read({ session: this.#session, stderr: this.#stderr.head }) ?? null;
     if (usage !== null) this.#usage.addRecorded(usage, this.#earlier(usage));
   }

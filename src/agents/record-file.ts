@@ -9,6 +9,7 @@ import { closeSync, fstatSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { openRegular, readAll } from '../files/files.ts';
 import { LineSplitter } from '../process/lines.ts';
+import type { Environment } from '../process/process.ts';
 
 export class RecordFile {
   readonly #path: string;
@@ -66,11 +67,7 @@ const MAX_LINE = 8 * 2 ** 20;
 const PIECE_BYTES = 256 * 1024;
 
 /** The folder of a CLI, as the CLI itself looks for it in its own environment; null if that names none. */
-export function folderOf(
-  env: Readonly<Record<string, string>>,
-  variable: string,
-  below: string,
-): string | null {
+export function folderOf(env: Environment, variable: string, below: string): string | null {
   const { [variable]: given = '', HOME: home = '' } = env;
   const folder = given === '' ? join(home, below) : given;
   return isAbsolute(folder) ? folder : null;

@@ -4,7 +4,7 @@ import type { Search } from '../loop/pattern-matcher.ts';
 import { claimFinder } from '../loop/scan.ts';
 import { bareLine } from './echo.ts';
 import { JSON_STRINGS } from './json.ts';
-import { seenText } from './seen-text.ts';
+import { stripVTControlCharacters } from 'node:util';
 
 /**
  * The parts of a prompt that an agent may repeat without claiming to be done, although they have a completion word.
@@ -141,3 +141,21 @@ function wrapped(line: string): string {
 }
 
 const BETWEEN_WORDS = /[\s>|\u2502\u2503\u258C]+/u;
+
+/**
+ * What a person sees of an output: without colours and other sequences for the terminal, and without carriage returns. After
+ * one that does not end its line the program writes this line again, so it begins another line.
+ */
+export function seenText(text: string): string {
+  if (!CONTROL.test(text)) return text;
+  return (
+    stripVTControlCharacters(text)
+      // Once for each row of them, however long it is.
+      .replaceAll(/(?<!\r)\r+(?=\n|$)/g, '')
+      .replaceAll('\r', '\n')
+      .replaceAll(UNSEEN, '')
+  );
+}
+
+const CONTROL = /[^\P{Cc}\n\t]/u;
+const UNSEEN = new RegExp(CONTROL, 'gu');

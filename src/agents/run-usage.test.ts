@@ -12,7 +12,7 @@ const open = (price: ReadContext['price']): RunReader =>
       shown: { offset: 0 },
       startedAt: 0,
       folder: '/nowhere',
-      desk: '/nowhere',
+      workspaceFolder: '/nowhere',
       argv: ['claude'],
       env: () => ({}),
       session: null,

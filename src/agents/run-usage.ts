@@ -135,7 +135,8 @@ function greatest(usage: Usage, other: Usage | null): Usage {
   return { ...usage, parts, costUsd: reported?.costUsd ?? null };
 }
 
-function sumOf(parts: Usage['parts']): number {
+/** All tokens of all models. */
+export function sumOf(parts: Usage['parts']): number {
   return parts.reduce((sum, { tokens }) => sum + totalTokens(tokens), 0);
 }
 

@@ -13,7 +13,7 @@ const context = (shown: ReadContext['shown'] = { offset: 0 }): ReadContext => ({
   shown,
   startedAt: 0,
   folder: '/nowhere',
-  desk: '/nowhere',
+  workspaceFolder: '/nowhere',
   argv: ['opencode'],
   env: () => ({}),
   session: null,

@@ -28,12 +28,12 @@ import { nextId } from './message-id.ts';
 const POSTER = fileURLToPath(new URL('../../test/fixtures/posts-messages.mjs', import.meta.url));
 
 let workspace: string;
-let desk: string;
+let workspaceFolder: string;
 let path: string;
 beforeEach(() => {
   workspace = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-bus-')));
-  desk = join(workspace, '.ralph', 'loops', 'a');
-  path = join(desk, TASK_BUS);
+  workspaceFolder = join(workspace, '.ralph', 'loops', 'a');
+  path = join(workspaceFolder, TASK_BUS);
   onTestFinished(() => rmSync(workspace, { recursive: true, force: true }));
 });
 const bus = () => busAt(path);
@@ -111,7 +111,7 @@ describe('post', () => {
     ['a FIFO', () => execFileSync('mkfifo', [path]), 'not a regular file'],
     ['a folder', () => mkdirSync(path), 'it is a folder'],
   ])('S1.80 T033 refuses %s', async (_, make, reason) => {
-    mkdirSync(desk, { recursive: true });
+    mkdirSync(workspaceFolder, { recursive: true });
     make();
     const message = `cannot use the message bus ${path}: `;
     await expect(say('text')).rejects.toThrow(message);
@@ -123,7 +123,7 @@ describe('post', () => {
   it('S1.80 refuses a link on the way to the bus', async () => {
     mkdirSync(join(workspace, '.ralph', 'loops'), { recursive: true });
     mkdirSync(join(workspace, 'elsewhere'));
-    symlinkSync(join(workspace, 'elsewhere'), desk);
+    symlinkSync(join(workspace, 'elsewhere'), workspaceFolder);
     await expect(say('text')).rejects.toThrow('it is a symbolic link');
     expect(existsSync(join(workspace, 'elsewhere', TASK_BUS))).toBe(false);
   });
@@ -243,7 +243,7 @@ describe('readMessages', () => {
   });
 
   it('S1.81 reads only the end of a bus of 1 GB, and still appends to it', async () => {
-    mkdirSync(desk, { recursive: true });
+    mkdirSync(workspaceFolder, { recursive: true });
     writeFileSync(path, '');
     truncateSync(path, 1024 ** 3);
     const id = await say('after the flood');
@@ -315,7 +315,7 @@ describe('busAt', () => {
   it('S1.82 is also found from a folder below it', async () => {
     expect(nearestBus(workspace)).toBe(null);
     await say('text');
-    expect(nearestBus(join(desk, 'runs', '0001'))).toEqual(bus());
+    expect(nearestBus(join(workspaceFolder, 'runs', '0001'))).toEqual(bus());
     await post(
       busAt(join(workspace, '.ralph', 'PROJECT-MESSAGE-BUS.md')),
       draft({ type: 'INFO', projectId: 'p', body: 'x' }),

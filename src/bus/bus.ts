@@ -21,6 +21,9 @@ import { headerOf, isId, type Draft, type Message } from './message.ts';
 import { isAfter, nextId } from './message-id.ts';
 import { readRecords, recordOf, separatorAfter } from './records.ts';
 
+export { busAt, nearestBus, pathOf, type BusFile } from './bus-file.ts';
+export { draft, type Draft, type Message } from './message.ts';
+
 /** The longest body that a message can have. */
 export const MAX_BODY_BYTES: number = 256 * 1024;
 
@@ -101,7 +104,7 @@ function write(descriptor: number, bytes: Buffer): void {
   }
 }
 
-/** Whether the open file is the one at the path: a desk may be removed and made again. */
+/** Whether the open file is the one at the path: a workspace folder may be removed and made again. */
 function isStillAt({ root, parts, name }: BusFile, descriptor: number): boolean {
   const { ino, dev } = fstatSync(descriptor);
   try {

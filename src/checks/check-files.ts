@@ -4,12 +4,10 @@
  * known.
  */
 import { isRecord } from '../loop/shape.ts';
-import { languageOf, languageOfScript, SHELL, type Language } from './loaded-code.ts';
+import { languageOf, languageOfScript, SHELL, type Language, scriptsRunBy } from './loaded-code.ts';
 import { recipesIn } from './makefile.ts';
-import { scriptsRunBy } from './script-words.ts';
-import { simpleCommands } from './shell-words.ts';
+import { simpleCommands, unwrapped } from './shell-words.ts';
 import { isTestFile } from './test-files.ts';
-import { unwrapped } from './wrappers.ts';
 
 /** The files at the loop's start; paths are relative to the workspace and may begin with `../`. */
 export interface StartFiles {

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { procfs } from '../process/procfs.ts';
 import { watchFolder } from '../process/watch.ts';
-import { runCheck, type CheckSpec } from './check.ts';
-import { checkSlug } from './slug.ts';
+import { runCheck, type CheckSpec, checkSlug } from './check.ts';
 
 let folder: string;
 let spec: CheckSpec;

@@ -1,9 +1,8 @@
 /**
- * The code that a script loads, as far as its text says: one row per language. Paths that are made at run time and packages
- * are not known.
+ * The scripts that a command runs, and the code that a script loads, as far as its text says: one row per language. Paths that
+ * are made at run time and packages are not known.
  */
-import { simpleCommands } from './shell-words.ts';
-import { nameOf, unwrapped } from './wrappers.ts';
+import { simpleCommands, nameOf, unwrapped } from './shell-words.ts';
 
 export interface Language {
   /** The programs that run such a script. */
@@ -105,4 +104,43 @@ const EXPANSIONS = [/\$\{[^{}]*\}/g, /\$\([^()]*\)/g, /\$\([^()]*\)/g, /`[^`]*`/
 function moduleFiles(name: string): readonly string[] {
   const path = name.replace(/^\./, '').replaceAll('.', '/');
   return path === '' ? [] : [`${path}.py`, `${path}/__init__.py`];
+}
+
+interface RunScripts {
+  readonly scripts: readonly string[];
+  /** Code in the command itself; null if it has none. */
+  readonly code: string | null;
+  /** Whether the scripts are modules, which the language looks for in the current folder. */
+  readonly areModules: boolean;
+}
+
+/** The scripts in the words behind a program that runs scripts, or the code that is in them. */
+export function scriptsRunBy({ options }: Language, args: readonly string[]): RunScripts {
+  const scripts: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? '';
+    const [, option = word, joined] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? [];
+    const value = (): string => joined ?? args[++at] ?? '';
+    // What a test imports is the work.
+    if (options.tests?.test(option) === true) break;
+    if (options.code.test(option)) return { scripts, code: value(), areModules: false };
+    if (options.module?.test(option) === true)
+      return { scripts: programFiles(value()), code: null, areModules: true };
+    if (options.scripts?.test(option) === true) scripts.push(value());
+    else if (options.values.test(option)) value();
+    else if (!/^[-+]./.test(word) && !SUBCOMMANDS.has(word)) {
+      scripts.push(word);
+      break;
+    }
+  }
+  return { scripts, code: null, areModules: false };
+}
+
+/** `deno run check.ts`, `tsx watch check.ts`. */
+const SUBCOMMANDS: ReadonlySet<string> = new Set(['run', 'watch']);
+
+/** The files that `python -m a.b` can mean. */
+function programFiles(name: string): readonly string[] {
+  const path = name.replaceAll('.', '/');
+  return [`${path}.py`, `${path}/__main__.py`];
 }

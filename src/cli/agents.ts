@@ -1,11 +1,10 @@
-import { startersEnvironment } from '../store/run-environment.ts';
-import { surveyAgents } from '../surroundings/survey.ts';
+import { agentsHere } from '../loops/machine.ts';
 import { agentTable } from '../text/list.ts';
 import { print, printColumns, printJson } from './print.ts';
 
 /** `ralph agents`: lists the supported agents, their installed version and their command line. */
 export async function agents(options: { readonly json?: boolean }): Promise<number> {
-  const all = await surveyAgents(startersEnvironment(process.env), process.cwd());
+  const all = await agentsHere(process.cwd());
   if (options.json === true) {
     printJson(all, 2);
     return 0;

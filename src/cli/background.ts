@@ -1,12 +1,12 @@
+import { refOf } from '../loops/find.ts';
 import type { Begun } from '../loops/loops.ts';
-import { readLoopAt } from '../store/read-loop.ts';
+import { localLoops } from '../loops/local-loops.ts';
 import { followLoop } from '../loops/follow-loop.ts';
 import type { EndedLoop } from '../loops/result.ts';
 import { Console, detailLine } from './console.ts';
 import { finish } from './drive.ts';
 import type { ViewOptions } from './options.ts';
 import { print, printJson, warn } from './print.ts';
-import { shownSummary } from './status.ts';
 
 /** What a command does with a loop once the daemon owns it; returns its exit code. */
 export type Then = () => Promise<number>;
@@ -15,8 +15,7 @@ export type Then = () => Promise<number>;
 export function leaveInBackground(loop: Begun, options: ViewOptions, line: string = startedLine(loop)): Then {
   showNotes(loop, options);
   return async () => {
-    const reading = options.json === true ? readLoopAt(loop.folder) : null;
-    if (reading !== null) printJson(shownSummary(reading), 2);
+    if (options.json === true) printJson((await localLoops().get(refOf(loop))).summary, 2);
     else if (options.quiet !== true) print(`${line}\n`);
     return 0;
   };
@@ -45,7 +44,7 @@ function startedLine({ spec: { name } }: Begun): string {
  * run ends this process, and not the loop.
  */
 export function followInBackground(
-  { folder, spec, mask }: Begun,
+  loop: Begun,
   options: ViewOptions,
   {
     owned,
@@ -53,9 +52,10 @@ export function followInBackground(
   }: { readonly owned?: (view: Console) => void; readonly ended?: (loop: EndedLoop) => void } = {},
 ): Then {
   return async () => {
+    const { folder, spec, mask } = loop;
     const view = new Console(spec, options, mask);
     owned?.(view);
-    const end = await followLoop(folder, view);
+    const end = await followLoop(loop, view);
     if (end.status === 'paused') view.status('paused, exiting loop');
     const code = await finish(view, end, spec, options);
     ended?.({ folder, spec, mask, end: () => end });

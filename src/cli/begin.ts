@@ -1,18 +1,17 @@
 import { localLoops } from '../loops/local-loops.ts';
-import type { Begun } from '../loops/loops.ts';
+import type { Begun, Loaded, StartRequest } from '../loops/loops.ts';
 import { type EndedLoop, type LoopResult, loopResult } from '../loops/result.ts';
-import type { Loaded, StartRequest } from '../owner/make-request.ts';
-import { parentRun } from '../store/enclosing-runs.ts';
-import { NeedsTrust } from '../store/trust-of.ts';
-import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../config/config.ts';
+import { NeedsTrust } from '../settings/trust-of.ts';
+import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../settings/settings.ts';
 import { withoutSecrets } from '../loop/secrets.ts';
-import { parseTags, parseVariables } from '../config/values.ts';
+import { parseTags, parseVariables } from '../settings/values.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 import type { Then } from './background.ts';
 import { askForTrust } from './consent.ts';
 import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
+import { sandboxRequests } from '../loops/here.ts';
 import { viewOf, type RunOptions, type ViewOptions } from './options.ts';
 import { warn } from './print.ts';
 import { reportFrom, viewBeside } from './report.ts';
@@ -37,21 +36,21 @@ export interface Work {
 export async function begin(work: Work): Promise<number> {
   const { options, opening } = work;
   const isDetached = options.detach === true || work.detached !== undefined;
+  if (sandboxRequests() !== null) {
+    const { startChild } = await import('./child.ts');
+    return startChild(askedFor(work), options, isDetached && work.waits !== true);
+  }
+  if (options.dryRun === true) {
+    const { refuseWithDryRun, showDryRun } = await import('./dry-run.ts');
+    refuseWithDryRun(options);
+    return trusted(askedFor(work), options, (request) => showDryRun(request, options));
+  }
   const report = reportFrom(options);
   if (isDetached && work.waits !== true && report !== null)
     throw new UserError(
       '--report is written by the command that shows the loop to its end; drop it, and use: ralph status NAME --json',
     );
-  const asked: StartRequest = {
-    ...work.start,
-    workspace: workspaceOf(options),
-    name: options.name,
-    env: parseVariables('--env', options.env ?? []),
-    tags: parseTags('--tag', options.tag ?? []),
-    fresh: options.fresh,
-    child: options.child,
-    trust: options.trust,
-  };
+  const asked = askedFor(work);
   const viewWith = (settings: Settings): RunOptions => viewBeside(report, viewOf(options, settings));
   let settings: Settings = {};
   let view = viewWith(settings);
@@ -70,22 +69,35 @@ export async function begin(work: Work): Promise<number> {
     work.ended?.(result, stampIf(view));
     report?.write(result);
   };
-  const loops = localLoops();
-  // The clean-up after the agent's run would end a loop that this process drives.
-  if (!isDetached && parentRun() === null) {
-    const loop = await trusted(asked, options, (request) => loops.ownNew(request, help));
-    if (opening !== undefined && options.quiet !== true)
-      warn(`${stampIf(view)}${opening(loop.state.policy, settings)}\n`);
-    return drive(loop, view, ended);
-  }
-  const { followInBackground, leaveInBackground } = await import('./background.ts');
   const shown: Then[] = [];
-  const giving = (loop: Begun): void => {
+  const giving = async (loop: Begun): Promise<void> => {
+    const { followInBackground, leaveInBackground } = await import('./background.ts');
     if (work.detached !== undefined) shown.push(work.detached(loop, view, ended));
     else shown.push(isDetached ? leaveInBackground(loop, view) : followInBackground(loop, view, { ended }));
   };
-  await trusted(asked, options, (request) => loops.start(request, { ...help, giving }));
-  return (await shown[0]?.()) ?? 0;
+  const loops = localLoops();
+  const loop = await trusted(asked, options, async (request) => {
+    if (!isDetached) return loops.startHere(request, { ...help, giving });
+    await loops.start(request, { ...help, giving });
+    return null;
+  });
+  if (loop === null) return (await shown[0]?.()) ?? 0;
+  if (opening !== undefined && options.quiet !== true)
+    warn(`${stampIf(view)}${opening(loop.state.policy, settings)}\n`);
+  return drive(loop, view, ended);
+}
+
+function askedFor({ start, options }: Work): StartRequest {
+  return {
+    ...start,
+    workspace: workspaceOf(options),
+    name: options.name,
+    env: parseVariables('--env', options.env ?? []),
+    tags: parseTags('--tag', options.tag ?? []),
+    fresh: options.fresh,
+    child: options.child,
+    trust: options.trust,
+  };
 }
 
 /** Starts it once the user trusts the settings files. */

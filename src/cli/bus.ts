@@ -1,16 +1,19 @@
 /** `ralph bus`: posts and reads messages. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { nearestBus, pathOf } from '../bus/bus-file.ts';
-import { MAX_BODY_BYTES, post, readMessages, watchMessages } from '../bus/bus.ts';
-import { draft, type Message } from '../bus/message.ts';
-import { metaOfDefault } from '../bus/question.ts';
-import { parseDuration, parseWhole } from '../config/values.ts';
-import { postedAt } from '../store/loop-bus.ts';
+import { MAX_BODY_BYTES, type Message, nearestBus, pathOf, readMessages, watchMessages } from '../bus/bus.ts';
+import { parseDuration, parseWhole } from '../settings/values.ts';
 import { UserError } from '../user-error.ts';
-import { chooseBus, type BusOptions, type ChosenBus } from './choose-bus.ts';
+import { type FoundBus, type Posted, busIn, busOfRun, postTo } from '../loops/bus.ts';
 import { print, printJson } from './print.ts';
 import { visible } from '../text/one-line.ts';
+import { postedAt } from '../text/times.ts';
 import { workspaceOf } from './workspace.ts';
+
+export interface BusOptions {
+  readonly cwd?: string;
+  /** The bus of all loops of the workspace. */
+  readonly project?: boolean;
+}
 
 export interface PostOptions extends BusOptions {
   readonly loop?: string;
@@ -24,13 +27,18 @@ export interface PostOptions extends BusOptions {
 /** `ralph bus post`: appends a message and prints its id. */
 export async function postMessage(words: readonly string[], options: PostOptions): Promise<number> {
   const type = typeOf(options);
-  const meta = questionMeta(type, options);
-  const { bus, projectId, taskId, runId } = chooseBus(options.loop ?? null, options);
+  const otherwise = defaultAnswer(type, options);
+  const bus = busFor(options.loop ?? null, options);
   const body = bodyFrom(words, options);
-  const parents = options.parent === undefined ? [] : [{ id: options.parent }];
-  const id = await post(bus, draft({ type, projectId, taskId, runId, parents, meta, body }));
+  const id = await postTo(bus, { type, body, parent: options.parent, otherwise });
   print(`msg_id: ${id}\n`);
   return 0;
+}
+
+function busFor(name: string | null, options: BusOptions): FoundBus {
+  const isProject = options.project === true;
+  const ofRun = options.cwd === undefined ? busOfRun(name, isProject) : null;
+  return ofRun ?? busIn(workspaceOf(options), name, isProject);
 }
 
 function typeOf({ type = 'INFO' }: PostOptions): string {
@@ -40,16 +48,16 @@ function typeOf({ type = 'INFO' }: PostOptions): string {
 }
 
 /** The default answer of a question, and when it applies. */
-function questionMeta(type: string, options: PostOptions): Readonly<Record<string, string>> {
+function defaultAnswer(type: string, options: PostOptions): Posted['otherwise'] {
   const { default: answer, timeout } = options;
-  if (answer === undefined && timeout === undefined) return {};
+  if (answer === undefined && timeout === undefined) return undefined;
   if (type !== 'QUESTION')
     throw new UserError(`--default and --timeout are for --type QUESTION, got ${JSON.stringify(type)}`);
   if (timeout === undefined) throw new UserError('--default needs --timeout: when does the default apply?');
   if (answer === undefined)
     throw new UserError('--timeout needs --default: which answer applies when the time is over?');
   if (answer.trim() === '') throw new UserError('--default must not be empty');
-  return metaOfDefault({ text: answer, afterMs: parseDuration('--timeout', timeout) });
+  return { text: answer, afterMs: parseDuration('--timeout', timeout) };
 }
 
 function bodyFrom(words: readonly string[], { body }: PostOptions): string {
@@ -92,7 +100,7 @@ export interface ReadBusOptions extends BusOptions {
 /** `ralph bus read`: prints the last messages, and with `--follow` those that come. */
 export async function readBus(name: string | null, options: ReadBusOptions): Promise<number> {
   const tail = parseWhole('--tail', options.tail ?? (options.since === undefined ? '20' : '1000000'), 0);
-  const chosen = chooseBus(name, options);
+  const chosen = busFor(name, options);
   const { bus } = chosen;
   const isWanted = ({ type }: Message): boolean => options.type === undefined || type === options.type;
   const all = readMessages(bus, {
@@ -117,7 +125,7 @@ export async function readBus(name: string | null, options: ReadBusOptions): Pro
 }
 
 /** Returns whether there is still a reader. */
-function showMessage(message: Message, { hide }: ChosenBus, { json }: ReadBusOptions): boolean {
+function showMessage(message: Message, { hide }: FoundBus, { json }: ReadBusOptions): boolean {
   const shown = hide(message);
   if (json === true) return printJson(shown);
   const [first = '', ...more] = shown.body.trimEnd().split('\n').map(visible);
@@ -129,9 +137,7 @@ function showMessage(message: Message, { hide }: ChosenBus, { json }: ReadBusOpt
 /** `ralph bus discover`: prints the path of the bus that a post from here goes to. */
 export function discoverBus(options: BusOptions & { readonly from?: string }): number {
   const bus =
-    options.from === undefined
-      ? chooseBus(null, options).bus
-      : nearestBus(workspaceOf({ cwd: options.from }));
+    options.from === undefined ? busFor(null, options).bus : nearestBus(workspaceOf({ cwd: options.from }));
   if (bus === null) throw new UserError(`no message bus in ${options.from} or above it`);
   print(`${pathOf(bus)}\n`);
   return 0;

@@ -1,13 +1,12 @@
 /**
- * Asks for consent to the settings files of a workspace. `store/trust-of.ts` decides whether they are trusted.
+ * Asks for consent to the settings files of a workspace. `settings/trust-of.ts` decides whether they are trusted.
  *
  * 1. Only `y` or `yes` on a terminal is consent; Ctrl-C, the end of the input and everything else is not.
  * 2. The question is asked only about settings that were shown in full.
  */
-import { entriesIn, type SettingsContent } from '../config/consent.ts';
-import { TRUST } from '../store/run-environment.ts';
+import { entriesIn, type SettingsContent } from '../settings/consent.ts';
 import { shortList } from '../loop/counted.ts';
-import { type NeedsTrust, keepConsent, trustCommand } from '../store/trust-of.ts';
+import { type NeedsTrust, keepConsent, trustCommand } from '../settings/trust-of.ts';
 import { UserError } from '../user-error.ts';
 import { print, terminalWidth } from './print.ts';
 import { areOrIs, namesOf, settingsText } from '../text/trust.ts';
@@ -51,7 +50,7 @@ function isCi({ CI = '' }: NodeJS.ProcessEnv): boolean {
 function notTrusted(open: readonly SettingsContent[], workspace: string, obstacle: string): UserError {
   const command = trustCommand(workspace);
   return new UserError(
-    `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and Ralph does not ask ${obstacle}; review with: ${command} --show, then trust with: ${command} (in CI: --trust or ${TRUST}=1)`,
+    `${namesOf(open)} of ${visible(workspace)} ${areOrIs(open)} not trusted yet, and Ralph does not ask ${obstacle}; review with: ${command} --show, then trust with: ${command} (in CI: --trust or RALPH_TRUST=1)`,
   );
 }
 

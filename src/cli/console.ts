@@ -1,16 +1,12 @@
 /** What a person sees of a running loop: the agent's words on stdout, everything about the loop on stderr. */
-import { resolve } from 'node:path';
-import type { AgentEvent } from '../agents/agent.ts';
 import type { LoopReport } from '../loop/report.ts';
 import { DEFAULT_POLICY } from '../loop/default-policy.ts';
 import type { Effect } from '../loop/effect.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
-import { outputLines } from '../store/check-output.ts';
-import type { LoopObserver } from '../owner/observer.ts';
-import type { OwnedLoop } from '../owner/owner.ts';
-import type { Mask } from '../store/mask.ts';
+import type { AgentEvent, LoopObserver, Mask, OwnedLoop } from '../loops/loops.ts';
+import { checkLines } from '../loops/output.ts';
 import { hideKeys, hideLikelyKeys } from '../loop/secrets.ts';
 import { AgentLines, ProviderLines, maskedEvent } from '../text/agent-lines.ts';
 import { lineOptions, stampIf } from './line-options.ts';
@@ -91,12 +87,11 @@ export class Console implements LoopObserver {
     this.#state = state;
     this.#report = report;
     if (event.type === 'run.started') {
-      this.#lines.begin(event.at, state.policy.wording.datedStamps);
+      this.#lines.begin(event.at, state.policy.wording);
       this.#provider.begin();
     }
     // The time of a run that an earlier owner began counts from there.
-    if (event.type === 'owner.changed')
-      this.#lines.begin(openRun(state)?.plannedAt, state.policy.wording.datedStamps);
+    if (event.type === 'owner.changed') this.#lines.begin(openRun(state)?.plannedAt, state.policy.wording);
     if (event.type === 'run.ended' && this.#events > 0) {
       this.detail(`stream stats: ${this.#events} events, ${this.#unparsed} errors`);
     }
@@ -138,6 +133,16 @@ export class Console implements LoopObserver {
     for (const line of text.split('\n')) this.line(`${this.#stamp()}${line}`);
   }
 
+  /** The columns that a line of the final report may have; unlimited without a terminal. */
+  get width(): number {
+    return process.stderr.isTTY ? (process.stderr.columns ?? Infinity) - this.#stamp().length : Infinity;
+  }
+
+  /** The lines of the screen; unlimited without a terminal. */
+  get height(): number {
+    return process.stderr.isTTY ? (process.stderr.rows ?? Infinity) : Infinity;
+  }
+
   /** A line on stderr as it is, with `--quiet` too. */
   line(text: string): void {
     this.#screen.line(text);
@@ -168,8 +173,7 @@ export class Console implements LoopObserver {
     if (this.#options.quiet === true) return;
     const width = process.stderr.isTTY ? (process.stderr.columns ?? Infinity) - 5 : Infinity;
     const chars = Math.max(20, Math.min(CHECK_OUTPUT.chars, width));
-    const log = resolve(this.#spec.workspace, event.result.log);
-    for (const line of outputLines(log, { ...CHECK_OUTPUT, chars }, (text) => this.#mask.text(text)))
+    for (const line of checkLines(this.#spec, event.result, { ...CHECK_OUTPUT, chars }, this.#mask))
       this.line(`${this.#stamp()}${paint('dim', `  |  ${line}`)}`);
     const hint = this.#spec.worktree === undefined || this.#hasHinted ? null : hintFor(event, state);
     if (hint === null) return;

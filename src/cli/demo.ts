@@ -1,40 +1,25 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { localLoops } from '../loops/local-loops.ts';
-import { STATE } from '../store/state-folder.ts';
-import { runGit } from '../scm/git.ts';
+import { DEMO_CHECK, ownDemo } from '../loops/demo.ts';
 import { UserError } from '../user-error.ts';
 import { drive } from './drive.ts';
 import { warn } from './print.ts';
 import { paint } from './screen.ts';
 
-const CHECK = 'grep -qx "hello world" greeting.txt';
-
 /** `ralph demo`: runs a loop with a scripted agent in a temporary repository. */
 export async function demo(): Promise<number> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-demo-')));
-  // Keeps the demo out of the user's list of loops.
-  process.env[STATE] = join(folder, 'state');
-  const workspace = join(folder, 'project');
   try {
     say('A loop in a temporary repository with a typo, and a check that finds it.');
     say('The agent is a script: it claims to be done too early, hits a usage limit,');
     say('then fixes the typo. No model, no account.');
     say('');
-    say(paint('bold', `$ ralph run "Fix the typo in greeting.txt" --check '${CHECK}' -- scripted-agent`));
-    await runGit(folder, ['init', '--quiet', workspace]);
-    writeFileSync(join(workspace, 'greeting.txt'), 'hello wrold\n');
-    const agent = fileURLToPath(new URL('./demo-agent.js', import.meta.url));
-    const loop = await localLoops().ownNew({
-      workspace,
-      name: 'demo',
-      prompt: { text: 'Fix the typo in greeting.txt.' },
-      files: 'ignored',
-      settings: { checks: [{ command: CHECK }], maxIterations: 5 },
-      agent: { kind: 'scripted', argv: [process.execPath, agent] },
-    });
+    say(
+      paint('bold', `$ ralph run "Fix the typo in greeting.txt" --check '${DEMO_CHECK}' -- scripted-agent`),
+    );
+    const loop = await ownDemo(folder, fileURLToPath(new URL('./demo-agent.js', import.meta.url)));
     const code = await drive(loop, { isTemporary: true });
     say('');
     if (code !== 0) throw new UserError('the demo failed; see the messages above', code);

@@ -1,36 +1,39 @@
 import { realpathSync } from 'node:fs';
-import { readSettings } from '../config/read.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
+import { readSettings } from '../settings/read.ts';
 import { UserError } from '../user-error.ts';
-import { examineMachine, type Finding } from '../surroundings/survey.ts';
+import { EXAMINED, examineMachine, type Finding } from '../loops/machine.ts';
 import { wrap } from '../text/columns.ts';
-import { trustOf } from '../store/trust-of.ts';
+import { trustOf } from '../settings/trust-of.ts';
 import { trustSentence } from '../text/trust.ts';
 import { painter } from './line-options.ts';
 import { print, printJson, terminalWidth } from './print.ts';
 
 /** `ralph doctor`: exits 1 if it finds a problem that prevents every loop from working. */
 export async function doctor(options: { readonly json?: boolean }): Promise<number> {
-  const findings = [
-    ...(await examineMachine(startersEnvironment(process.env), process.cwd())),
-    ...(await examineSettings(process.cwd())),
-  ];
-  const isBad = findings.some(({ state }) => state === 'bad');
-  if (options.json === true) {
-    printJson(findings, 2);
-    return isBad ? 1 : 0;
+  const found: Finding[] = [];
+  for await (const finding of findings(process.cwd())) {
+    found.push(finding);
+    if (options.json !== true) show(finding);
   }
-  const width = Math.max(...findings.map(({ what }) => what.length));
-  const indent = ' '.repeat('[ERR] '.length + width + 2);
-  for (const { what, state, detail, remedy } of findings) {
-    const [first = '', ...others] = wrap(detail, terminalWidth() - indent.length);
-    print(`${MARKS[state]()} ${what.padEnd(width)}  ${first}\n`);
-    for (const line of others) print(`${indent}${line}\n`);
-    if (remedy === null) continue;
-    const [head = '', ...rest] = wrap(remedy, terminalWidth() - indent.length - 2);
-    for (const line of [`→ ${head}`, ...rest.map((one) => `  ${one}`)]) print(`${indent}${line}\n`);
-  }
-  return isBad ? 1 : 0;
+  if (options.json === true) printJson(found, 2);
+  return found.some(({ state }) => state === 'bad') ? 1 : 0;
+}
+
+async function* findings(cwd: string): AsyncGenerator<Finding, void, void> {
+  yield* examineMachine(cwd);
+  yield* await examineSettings(cwd);
+}
+
+const WIDTH = Math.max(...EXAMINED.map((what) => what.length));
+const INDENT = ' '.repeat('[ERR] '.length + WIDTH + 2);
+
+function show({ what, state, detail, remedy }: Finding): void {
+  const [first = '', ...others] = wrap(detail, terminalWidth() - INDENT.length);
+  print(`${MARKS[state]()} ${what.padEnd(WIDTH)}  ${first}\n`);
+  for (const line of others) print(`${INDENT}${line}\n`);
+  if (remedy === null) return;
+  const [head = '', ...rest] = wrap(remedy, terminalWidth() - INDENT.length - 2);
+  for (const line of [`→ ${head}`, ...rest.map((one) => `  ${one}`)]) print(`${INDENT}${line}\n`);
 }
 
 /** Whether the settings of the workspace can be read and are trusted. */

@@ -1,18 +1,14 @@
-import type { EndRecord } from '../store/end-record.ts';
-import type { EndedLoop } from '../loops/result.ts';
-import type { OwnedLoop } from '../owner/owner.ts';
-import { putBack } from '../store/journal-problem.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
-import { workOf } from '../loops/worktrees.ts';
+import { type EndedLoop, lostEnd } from '../loops/result.ts';
+import type { EndRecord, OwnedLoop } from '../loops/loops.ts';
 import { UserError } from '../user-error.ts';
-import { sandboxFront } from '../loops/sandbox-front.ts';
+import { sandboxAnswers } from '../loops/sandbox-answers.ts';
 import { sandboxLine } from '../text/status.ts';
 import { Console, detailLine } from './console.ts';
 import { littleMemory } from './little-memory.ts';
 import type { ViewOptions } from './options.ts';
 import { printJson } from './print.ts';
 import { paint } from './screen.ts';
-import { keepAwakeForChildren } from '../daemon/wake-daemon.ts';
+import { keepAwakeForChildren } from '../background/background.ts';
 import { isError, summary } from '../text/summary.ts';
 
 /** Drives a loop in the foreground and shows it; returns the exit code. Calls `ended` when it ends or pauses. */
@@ -51,24 +47,20 @@ async function driveOn(loop: OwnedLoop, options: ViewOptions): Promise<number> {
     if (host === 'tmux') view.status(`the agent's terminal: ralph attach ${loop.spec.name}`);
     if (sandbox !== null) {
       view.status(sandboxLine(sandbox));
-      loop.serveSandbox(sandboxFront);
+      loop.serveSandbox(sandboxAnswers);
     }
     loop.observe(littleMemory());
     const stop = await loop.drive(view);
     view.close();
     if (stop.why === 'lost') {
-      const isWhole = stop.error.reason === 'disk-full';
-      const remedy = isWhole ? null : putBack(loop.folder.journal);
-      const resume = `ralph resume ${loop.spec.name}`;
-      // Without a copy, the commands that look at the journal say what to do.
-      const next = isWhole ? resume : (remedy ?? `ralph status ${loop.spec.name}`);
-      const record = { ...loop.end(), status: 'fatal', reason: stop.error.message, exitCode: 3, next };
+      const { record, isWhole, remedy } = lostEnd(loop, stop.error);
       if (options.json === true) printRecord(view, record);
-      view.say(`ralph: error: ${stop.error.message}${isWhole ? '; the journal is intact up to here' : ''}`);
+      view.say(`ralph: error: ${record.reason}${isWhole ? '; the journal is intact up to here' : ''}`);
       if (remedy !== null) view.say(`  put it back with: ${remedy}`);
-      if (isWhole || remedy !== null) view.say(`  ${isWhole ? '' : 'then '}resume with: ${resume}`);
-      else view.say(`  what to do: ${next}`);
-      return 3;
+      if (isWhole || remedy !== null)
+        view.say(`  ${isWhole ? '' : 'then '}resume with: ralph resume ${loop.spec.name}`);
+      else view.say(`  what to do: ${record.next}`);
+      return record.exitCode;
     }
     if (stop.why === 'paused') view.status('paused, exiting loop');
     return await finish(view, loop.end(), loop.spec, options);
@@ -94,13 +86,16 @@ export async function finish(
   options: ViewOptions,
 ): Promise<number> {
   view.close();
-  const work = await workOf(spec, startersEnvironment(process.env));
+  const { factsAtEnd } = await import('../loops/facts.ts');
+  const facts = await factsAtEnd(spec, end);
   const isPrinted = options.json !== true || printRecord(view, end);
   const colour = end.exitCode === 0 ? 'green' : 'red';
   view.say(`${paint('bold', `ralph: ${end.name}`)} ${paint(colour, end.status)}`);
   if (isError(end)) view.say(`ralph: error: ${end.reason}`);
   const { isTemporary } = options;
-  for (const line of summary(end, { work, home: process.env['HOME'], isTemporary })) view.say(line);
+  const { width, height } = view;
+  const beside = { home: process.env['HOME'], width, height, isTemporary };
+  for (const line of summary(facts, beside)) view.say(line);
   return isPrinted ? end.exitCode : 3;
 }
 

@@ -1,5 +1,4 @@
-import { startersEnvironment } from '../store/run-environment.ts';
-import { hideSecrets } from '../loop/secrets.ts';
+import { withoutOwnSecrets } from '../loops/here.ts';
 import { exitCodeFor, pathOf, reasonOf, systemErrorText, UserError } from '../user-error.ts';
 import { warn } from './print.ts';
 
@@ -13,10 +12,7 @@ export function explainError(error: unknown): number {
 /** What to tell the user about an error that the user can fix; throws any other error, which is a bug. */
 export function explanationOf(error: unknown): { readonly message: string; readonly exitCode: number } {
   if (error instanceof UserError)
-    return {
-      message: hideSecrets(error.message, startersEnvironment(process.env)),
-      exitCode: error.exitCode,
-    };
+    return { message: withoutOwnSecrets(error.message), exitCode: error.exitCode };
   if (
     error instanceof Error &&
     'code' in error &&

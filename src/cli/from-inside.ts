@@ -5,8 +5,10 @@
  * 2. What can be done with loops is decided by their rights (`loops/rights.ts`): by the hall where a command uses it, else here.
  */
 import { findRef } from '../loops/find.ts';
-import { Rights, type Verb } from '../loops/rights.ts';
-import { sandboxRequests } from './hall.ts';
+import { sandboxRequests } from '../loops/here.ts';
+import { Rights, type Verb, waitsForItself } from '../loops/rights.ts';
+import { UserError } from '../user-error.ts';
+import { hall } from './hall.ts';
 import { workspaceOf } from './workspace.ts';
 
 type Rule =
@@ -29,6 +31,7 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   logs: 'follows',
   attach: 'wait',
   story: 'free',
+  report: 'free',
   diff: 'free',
   'plan check': 'free',
   'plan show': 'free',
@@ -47,6 +50,7 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   config: 'free',
   agents: 'free',
   doctor: 'free',
+  'notify test': 'terms',
   trust: 'terms',
   move: 'terms',
   'service install': 'terms',
@@ -80,6 +84,31 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   'daemon stop': 'terms',
 };
 
+/**
+ * The commands that work in a sandbox, where the state of all loops is hidden: the owner of its loop answers, and buses and plans lie
+ * in the workspace.
+ */
+const IN_SANDBOX: ReadonlySet<string> = new Set([
+  'run',
+  'loop',
+  'spawn',
+  'status',
+  'ls',
+  'logs',
+  'story',
+  'report',
+  'wait',
+  'tell',
+  'stop',
+  'bus post',
+  'bus read',
+  'bus watch',
+  'bus discover',
+  'plan check',
+  'plan show',
+  'mcp',
+]);
+
 /** A command as it was called. */
 export interface CalledCommand {
   /** Its words: `worktree merge`. */
@@ -92,11 +121,11 @@ export interface CalledCommand {
 export async function refuseFromInside(command: CalledCommand, rights: Rights = new Rights()): Promise<void> {
   const { name, args, options } = command;
   const rule = FROM_INSIDE[name] ?? 'terms';
-  const [loop] = args;
   const isFollowing = rule === 'follows' && options['follow'] === true;
+  // Without a name, a command that reads is about the loop of the run.
+  const [loop = isFollowing ? 'self' : undefined] = args;
+  if (sandboxRequests() !== null) return refuseInSandbox(command);
   // `trust --show` changes nothing.
-  // In a sandbox the owner of its loop decides.
-  if (sandboxRequests() !== null) return;
   if (rule === 'free' || (rule === 'follows' && !isFollowing) || options['show'] === true) return;
   const folder = workspaceOf(typeof options['cwd'] === 'string' ? { cwd: options['cwd'] } : {});
   if (rights.isPerson) return;
@@ -104,4 +133,19 @@ export async function refuseFromInside(command: CalledCommand, rights: Rights = 
   if (verb === 'terms' || (loop === undefined && verb !== 'wait'))
     return rights.requireTerms(`ralph ${name}`);
   if (loop !== undefined) await rights.require(verb, findRef(folder, loop), `ralph ${name} ${loop}`);
+}
+
+/** Throws if a command does not work in a sandbox. What it may do with which loop is decided by the owner. */
+async function refuseInSandbox({ name, args, options }: CalledCommand): Promise<void> {
+  if (!IN_SANDBOX.has(name)) {
+    const known = [...new Set([...IN_SANDBOX].map((words) => words.split(' ')[0]))];
+    const list = `${known.slice(0, -1).join(', ')} and ${known.at(-1)}`;
+    throw new UserError(`ralph ${name} does not work inside a sandbox; only ralph ${list} do`);
+  }
+  const [loop = 'self'] = args;
+  if (FROM_INSIDE[name] === 'follows' && options['follow'] === true) {
+    const loops = hall();
+    const [own, followed] = await Promise.all([loops.find('self', '.'), loops.find(loop, '.')]);
+    if (followed.id === own.id) throw waitsForItself(`ralph ${name} ${loop}`, loop);
+  }
 }

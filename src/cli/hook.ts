@@ -4,42 +4,26 @@
  * 1. A hook of Claude Code or Codex never exits with 2: there that means "go on", whatever went wrong.
  * 2. Only the answer is on stdout, as one line of JSON. `step` answers with its errors too, for the plugin to show.
  */
-import { claudeHook } from '../session/claude.ts';
-import { codexHook } from '../session/codex.ts';
-import { leaveSteps } from '../session/drive-turn.ts';
-import { logStepsTo } from '../session/log.ts';
-import { takeStep } from '../session/step.ts';
+import { PROGRAMS } from '../programs/programs.ts';
+import { leaveSteps, logStepsTo, takeStep } from '../session/step.ts';
 import { UserError } from '../user-error.ts';
 import { explainError, explanationOf } from './errors.ts';
 import { printJson, warn } from './print.ts';
 
-/** Translates what a host program says; null prints nothing. */
-type Translation = (
-  input: unknown,
-  env: NodeJS.ProcessEnv,
-  say: (progress: object) => void,
-) => Promise<object | null>;
-
-/** A row per host program. */
-const TRANSLATIONS: Readonly<Record<string, Translation>> = {
-  step: takeStep,
-  claude: claudeHook,
-  codex: codexHook,
-};
-
 /** Reads one JSON value from stdin and prints the answer. */
 export async function hookCommand(program: string): Promise<number> {
   try {
-    const translate = TRANSLATIONS[program];
-    if (translate === undefined)
-      throw new UserError(`ralph hook ${program} is not supported by this version`);
+    const answer = program === 'step' ? takeStep : (PROGRAMS[program]?.hook ?? null);
+    if (answer === null) throw new UserError(`ralph hook ${program} is not supported by this version`);
     logStepsTo({ info() {}, warn: note, error: note });
     const interrupted = onSignal();
     setCertificatesAgain(process.env);
-    const answer = await translate(parsed(await stdin(program), program), process.env, printJson);
+    const given = await answer(parsed(await stdin(program), program), process.env, printJson);
     // The session has not waited for the answer.
     if (interrupted() !== null) return interrupted() ?? 0;
-    if (answer !== null) printJson(answer);
+    if (given !== null) printJson(given);
+    const { wakeForNotices } = await import('../background/background.ts');
+    await wakeForNotices();
     return 0;
   } catch (error) {
     if (program === 'step') return answerError(error);

@@ -1,5 +1,5 @@
 /** Parses the answers to the questions of `ralph init`. The caller repeats a question while there is a problem. */
-import type { CheckSettings } from '../config/config.ts';
+import type { CheckSettings } from '../settings/settings.ts';
 import { splitWords } from '../loop/words.ts';
 
 export type Answer<Value> =

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { Surroundings } from '../surroundings/look-around.ts';
-import { findSchemaProblems } from '../config/schema.ts';
-import type { Settings } from '../config/config.ts';
+import type { Suggestions } from '../loops/suggestions.ts';
+import { findSchemaProblems } from '../settings/schema.ts';
+import type { Settings } from '../settings/settings.ts';
 import * as answers from './init-answers.ts';
 import { askForSettings, type Question } from './init-questions.ts';
 
-const NOTHING: Surroundings = { agents: [], checks: [], schema: 'schema.json', has: () => true };
+const NOTHING: Suggestions = { agents: [], checks: [], schema: 'schema.json', has: () => true };
 const AGENT = 'Agent command (e.g., claude, codex, amp, or other LLM CLI): ';
 const GUARDRAIL = 'Add guardrail command (leave blank to finish): ';
 
 /** Asks all questions and gives these answers; null accepts the suggestion. */
-async function talk(given: readonly (string | null)[], found: Partial<Surroundings> = {}): Promise<Talk> {
+async function talk(given: readonly (string | null)[], found: Partial<Suggestions> = {}): Promise<Talk> {
   const asked: Question[] = [];
   const told: string[] = [];
   const left = [...given];

@@ -1,6 +1,6 @@
 /** The questions of `ralph init`, in the order of document 001, and the settings made from the answers. */
-import type { Surroundings } from '../surroundings/look-around.ts';
-import type { CheckSettings, ScmSettings, Settings } from '../config/config.ts';
+import type { Suggestions } from '../loops/suggestions.ts';
+import type { CheckSettings, ScmSettings, Settings } from '../settings/settings.ts';
 import * as answers from './init-answers.ts';
 import type { Answer } from './init-answers.ts';
 
@@ -20,7 +20,7 @@ export interface Question {
 }
 
 /** Asks for the settings. */
-export async function askForSettings(prompter: Prompter, found: Surroundings): Promise<Settings> {
+export async function askForSettings(prompter: Prompter, found: Suggestions): Promise<Settings> {
   const [command, ...typed] = await askUntilValid(
     prompter,
     {
@@ -63,7 +63,7 @@ export interface Chosen {
 }
 
 /** The settings file, with its keys in the order of document 001. */
-export function settingsOf({ schema }: Pick<Surroundings, 'schema'>, { scm, ...chosen }: Chosen): Settings {
+export function settingsOf({ schema }: Pick<Suggestions, 'schema'>, { scm, ...chosen }: Chosen): Settings {
   return {
     ...(schema === null ? {} : { $schema: schema }),
     maxIterations: chosen.maxIterations,
@@ -82,7 +82,7 @@ export function askToOverwrite(prompter: Prompter): Promise<boolean> {
   return askUntilValid(prompter, { text: 'Overwrite? (y/N): ', fallback: 'n' }, answers.yesOrNo);
 }
 
-async function askForChecks(prompter: Prompter, found: Surroundings): Promise<readonly CheckSettings[]> {
+async function askForChecks(prompter: Prompter, found: Suggestions): Promise<readonly CheckSettings[]> {
   const accepted: CheckSettings[] = [];
   const offered = found.checks.map(({ command }) => command);
   if (offered.length > 0)

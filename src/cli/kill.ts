@@ -1,20 +1,18 @@
 import { UnsavedWork } from '../loops/remove-worktree.ts';
-import { refOf } from '../loops/find.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import type { LoopRef, Loops } from '../loops/loops.ts';
-import { readLoops } from '../store/read-loop.ts';
 import { UserError } from '../user-error.ts';
-import { describeWork } from '../worktree/worktree.ts';
 import { explainError } from './errors.ts';
 import { print, warn } from './print.ts';
-import { listedWorkspace, workspaceOf } from './workspace.ts';
+import { workspaceOf } from './workspace.ts';
 
 /** `ralph kill`: ends a loop and its agent now, and returns when both are gone. */
 export async function kill(name: string | null, options: KillOptions): Promise<number> {
   if ((name === null) === (options.all !== true))
     throw new UserError('name the loop to kill, or kill all loops of the workspace with: --all');
   const loops = localLoops();
-  const chosen = name === null ? unfinished(options) : [await loops.find(name, workspaceOf(options))];
+  const folder = workspaceOf(options);
+  const chosen = name === null ? await unfinished(loops, folder) : [await loops.find(name, folder)];
   if (chosen.length === 0) warn('no loops to kill in this workspace\n');
   const ended = await Promise.allSettled(chosen.map((loop) => killOne(loops, loop, options)));
   const codes = ended.map((one) => (one.status === 'rejected' ? explainError(one.reason) : 0));
@@ -28,10 +26,8 @@ export interface KillOptions {
   readonly cwd?: string;
 }
 
-function unfinished(options: KillOptions): readonly LoopRef[] {
-  return readLoops(listedWorkspace(options))
-    .filter(({ state }) => state.outcome === null)
-    .map(refOf);
+async function unfinished(loops: Loops, workspace: string): Promise<readonly LoopRef[]> {
+  return (await loops.list({ workspace })).filter(({ record }) => record.outcome === null);
 }
 
 async function killOne(loops: Loops, loop: LoopRef, options: KillOptions): Promise<void> {
@@ -55,7 +51,7 @@ async function removeTree(loops: Loops, loop: LoopRef, force: boolean): Promise<
   } catch (error) {
     if (!(error instanceof UnsavedWork)) throw error;
     const { changes } = error.work;
-    const work = changes > 0 ? `${changes} uncommitted change(s)` : describeWork(error.work);
+    const work = changes > 0 ? `${changes} uncommitted change(s)` : error.lost;
     const { path, branch } = worktree;
     warn(
       `ralph: warning: worktree has ${work}; kept ${path} (branch ${branch})\n` +

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { LineOptions } from '../text/agent-lines.ts';
 import type { ViewOptions } from './options.ts';
-import { parseWhole } from '../config/values.ts';
+import { parseWhole } from '../settings/values.ts';
 import { stamp } from '../text/times.ts';
 
 /** How the lines of an agent look on this stream. */

@@ -1,4 +1,4 @@
-import type { LoopObserver } from '../owner/observer.ts';
+import type { LoopObserver } from '../loops/loops.ts';
 
 /**
  * Lets the heap of this process grow slowly while agents run: a loop runs for hours and allocates little. So the young

@@ -1,23 +1,25 @@
+import { sandboxRequests } from '../loops/here.ts';
 import { dirname, join } from 'node:path';
-import { parseWhole } from '../config/values.ts';
-import type { Mark } from '../loops/events.ts';
-import { agentSink } from '../loops/follow-loop.ts';
-import { localLoops } from '../loops/local-loops.ts';
-import type { Loops, LoopView } from '../loops/loops.ts';
-import { piecesOf, runNamed, type RunOf } from '../loops/output.ts';
-import { maskOf, type Mask } from '../store/mask.ts';
+import { parseWhole } from '../settings/values.ts';
+import { type Mark, eventsIn } from '../loops/events.ts';
+import type { LoopView, Loops } from '../loops/loops.ts';
+import { type RunOf, runNamed } from '../loops/output.ts';
+import { type Piece, type ReadRun, linesOf, nextPiece, piecesOf } from '../loops/told-run.ts';
 import { UserError } from '../user-error.ts';
-import { AgentLines, maskedEvent } from '../text/agent-lines.ts';
+import { AgentLines, type LineOptions, runHeading } from '../text/agent-lines.ts';
+import { presets } from '../loop/presets.ts';
 import { homely } from '../text/one-line.ts';
 import { LastLines, lastLinesOf } from '../text/last-lines.ts';
+import { chosenLoop } from './chosen-loop.ts';
+import { hall } from './hall.ts';
 import { lineOptions } from './line-options.ts';
 import type { ViewOptions } from './options.ts';
-import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
+import { keepDaemonAwake } from '../background/background.ts';
 import { Outlet } from '../text/outlet.ts';
 import { obeysCommands } from '../text/workflow-commands.ts';
 import { workspaceOf } from './workspace.ts';
 import { explainError } from './errors.ts';
-import { cannotPrint, READER_IS_GONE, warn, warnUnreadable } from './print.ts';
+import { READER_IS_GONE, cannotPrint, warn, warnUnreadable } from './print.ts';
 
 interface LogsOptions extends ViewOptions {
   readonly follow?: boolean;
@@ -26,21 +28,24 @@ interface LogsOptions extends ViewOptions {
   readonly run?: string;
   readonly stderr?: boolean;
   readonly raw?: boolean;
+  readonly full?: boolean;
   readonly cwd?: string;
 }
 
-/** `ralph logs`: prints what the agent said and did in one run or in all of them, or follows the loop. */
-export async function logs(name: string, options: LogsOptions): Promise<number> {
+/** `ralph logs`: prints what the agent said and did in all runs or in one, or follows the loop. */
+export async function logs(named: string | null, options: LogsOptions): Promise<number> {
   const { run: asked, history = false, follow = false } = options;
   if (asked !== undefined && history)
     throw new UserError('--history prints all runs: drop it, or drop --run');
   const limit = options.lines === undefined ? null : parseWhole('--lines', options.lines, 1);
-  const loops = localLoops();
-  const loop = await loops.get(await loops.find(name, workspaceOf(options)));
+  const loops = hall();
+  const loop = await loops.get(await chosenLoop(loops, named, workspaceOf(options), 'logs'));
+  const { name } = loop;
   warnUnreadable(loop);
   process.stdout.on('error', leave);
-  const output = new Output(loops, loop, options, limit ?? (history ? HISTORY_LINES : null));
   const runs = await loops.runs(loop);
+  const isNight = runs.length > 1 && showsNight(loop, options);
+  const output = new Output(loops, loop, { ...options, isNight }, limit ?? (history ? HISTORY_LINES : null));
   const wanted = asked === undefined ? runs.at(-1) : runNamed(name, runs, asked);
   if (follow && asked === undefined) {
     await output.show(history ? runs.slice(0, -1) : []);
@@ -54,20 +59,29 @@ export async function logs(name: string, options: LogsOptions): Promise<number> 
     warn(`ralph: loop ${name} has not run an agent yet\n`);
     return 0;
   }
-  await output.show(history ? runs : [wanted]);
+  await output.show(history || isNight ? runs : [wanted]);
   output.flush();
   // On stderr, so that the output can be piped, and only if it could be written.
   await new Promise<void>((resolve) => {
     process.stdout.write('', (error) => {
-      if (error === undefined || error === null) {
+      // A sandbox hides the file.
+      if ((error === undefined || error === null) && sandboxRequests() === null) {
         const file = `${options.stderr === true ? 'stderr' : 'stdout'}.log`;
-        const place = history ? dirname(wanted.folder) : join(wanted.folder, file);
+        const place = history || isNight ? dirname(wanted.folder) : join(wanted.folder, file);
         warn(`ralph: this output is in ${homely(place, process.env['HOME'])}\n`);
       }
       resolve();
     });
   });
   return 0;
+}
+
+/** Whether all runs are shown below headings, where no option asks for one run or for bytes as they are. */
+function showsNight({ state }: LoopView, options: LogsOptions): boolean {
+  const { follow, history, run, stderr, raw } = options;
+  if (follow === true || history === true || run !== undefined || stderr === true || raw === true)
+    return false;
+  return presets[state.policy.preset].logsLastRun !== true;
 }
 
 /** Document 003's number of lines with `--history`. */
@@ -79,8 +93,11 @@ class Output {
   readonly #loop: LoopView;
   readonly #what: 'stdout' | 'stderr';
   readonly #limit: number | null;
-  readonly #mask: Mask;
   readonly #isRaw: boolean;
+  readonly #isNight: boolean;
+  readonly #lineOptions: LineOptions;
+  /** Whether the last shown line has ended. */
+  #atLineStart = true;
   readonly #lines: AgentLines;
   /** When the shown run has ended: it then shows the time that it took, not the time until now. */
   #endedAt: number | null = null;
@@ -89,14 +106,23 @@ class Output {
   #mark: Mark | null = null;
   #hasEnded = false;
 
-  constructor(loops: Loops, loop: LoopView, options: LogsOptions, limit: number | null) {
+  constructor(
+    loops: Loops,
+    loop: LoopView,
+    options: LogsOptions & { readonly isNight: boolean },
+    limit: number | null,
+  ) {
     this.#loops = loops;
     this.#loop = loop;
     this.#what = options.stderr === true ? 'stderr' : 'stdout';
     this.#limit = limit;
-    this.#mask = maskOf(loop);
     this.#isRaw = options.raw === true;
-    this.#lines = new AgentLines(lineOptions(options, process.stdout), () => this.#endedAt ?? Date.now());
+    this.#isNight = options.isNight;
+    this.#lineOptions = {
+      ...lineOptions(options, process.stdout),
+      tools: !options.isNight || options.full === true,
+    };
+    this.#lines = new AgentLines(this.#lineOptions, () => this.#endedAt ?? Date.now());
     this.#held = limit === null ? null : new LastLines(limit);
   }
 
@@ -112,9 +138,14 @@ class Output {
   }
 
   async #show(run: RunOf): Promise<void> {
-    const sink = this.#sinkFor(run);
-    for await (const piece of piecesOf(this.#loops, this.#loop, run.run, this.#what)) sink.take(piece);
-    sink.end(run.endedAt !== null);
+    if (this.#isNight) this.#write(this.#headingOf(run));
+    const { part, outlet } = this.#begin(run);
+    for await (const shown of piecesOf(this.#loops, part)) this.#write(outlet.read(shown));
+    this.#write(outlet.end());
+  }
+
+  #headingOf({ run, startedAt, endedAt }: RunOf): string {
+    return `${this.#atLineStart ? '' : '\n'}${this.#lineOptions.paint('bold', runHeading(run, startedAt, endedAt))}\n`;
   }
 
   /** Shows the output of this run and of those after it, until the loop ends or has no owner. */
@@ -130,23 +161,23 @@ class Output {
   }
 
   async #followRun(run: RunOf): Promise<void> {
-    const sink = this.#sinkFor(run);
+    const { part, outlet } = this.#begin(run);
     // What it has printed until now is the past.
     let wait = 1;
-    for (let from = 0; ;) {
+    for (let from: Piece['next'] | null = null; ;) {
       // oxlint-disable-next-line no-await-in-loop -- one piece after the other
-      const chunk = await this.#loops.output(this.#loop, run.run, this.#what, { from, wait });
-      sink.take(Buffer.from(chunk.data, 'base64'));
-      from = chunk.next;
-      if (chunk.after === 'more') continue;
+      const piece: Piece = await nextPiece(this.#loops, part, from, { wait });
+      this.#write(outlet.read(piece.shown));
+      from = piece.next;
+      if (piece.after === 'more') continue;
       this.flush();
       // oxlint-disable-next-line no-await-in-loop -- as above
-      const isOver = chunk.after === 'end' || (chunk.data === '' && (await this.#rests(0)));
-      if (isOver) {
+      if (piece.after === 'end' || (piece.shown.length === 0 && (await this.#rests(0)))) {
         // oxlint-disable-next-line no-await-in-loop -- once
-        const rest = await this.#loops.output(this.#loop, run.run, this.#what, { from });
-        if (rest.from === from) sink.take(Buffer.from(rest.data, 'base64'));
-        return sink.end(chunk.after === 'end');
+        const rest = piece.after === 'end' ? null : await nextPiece(this.#loops, part, from);
+        this.#write(outlet.read(rest?.shown ?? ''));
+        this.#write(outlet.read(linesOf(part)?.endLine() ?? ''));
+        return this.#write(outlet.end());
       }
       wait = LOOK_EVERY_MS;
     }
@@ -170,9 +201,10 @@ class Output {
     try {
       for (;;) {
         // oxlint-disable-next-line no-await-in-loop -- one page after the other
-        const page = await this.#loops.events(this.#loop, { from: this.#mark, wait });
+        const page = await this.#loops.events(this.#loop, { from: this.#mark }, { wait });
         this.#mark = page.next;
-        if (page.events.length > 0) this.#hasEnded = page.events.at(-1)?.type === 'loop.ended';
+        const last = eventsIn(page).at(-1);
+        if (last !== undefined) this.#hasEnded = last.type === 'loop.ended';
         if (page.after !== 'more') return page.after === 'rest' || this.#hasEnded;
       }
     } catch (error) {
@@ -182,35 +214,16 @@ class Output {
     }
   }
 
-  #sinkFor({ folder, startedAt, endedAt }: RunOf): Sink {
+  #begin({ run, startedAt, endedAt }: RunOf): { readonly part: ReadRun; readonly outlet: Outlet } {
     this.#endedAt = endedAt;
-    this.#lines.begin(startedAt ?? undefined);
-    const outlet = new Outlet(this.#mask, {
+    this.#lines.begin(startedAt ?? undefined, this.#loop.state.policy.wording);
+    const outlet = new Outlet(null, {
       isTerminal: process.stdout.isTTY,
       isJob: obeysCommands(process.env),
       isRaw: this.#isRaw,
     });
-    const show = (chunk: string | Buffer): void => this.#write(outlet.read(chunk));
-    const isParsed = !this.#isRaw && this.#what === 'stdout';
-    const read = isParsed
-      ? agentSink(this.#loop.spec?.agent.kind ?? 'custom', folder, (event) =>
-          show(this.#lines.all(maskedEvent(event, this.#mask))),
-        )
-      : null;
-    return {
-      take: (bytes) => {
-        if (read === null) show(bytes);
-        else read.take(bytes);
-      },
-      end: (hasEnded) => {
-        if (read !== null) {
-          // The output of a run that has not ended is incomplete, which is no failure.
-          if (hasEnded) read.end();
-          show(this.#lines.endLine());
-        }
-        this.#write(outlet.end());
-      },
-    };
+    const lines = this.#isRaw ? null : this.#lines;
+    return { part: { loop: this.#loop, run, what: this.#what, lines }, outlet };
   }
 
   /** Shows the lines that were held, and everything after them. */
@@ -221,16 +234,14 @@ class Output {
   }
 
   #write(text: string | Buffer): void {
+    const last = text.at(-1);
+    if (last !== undefined) this.#atLineStart = last === '\n' || last === NEWLINE;
     if (this.#held === null) process.stdout.write(text);
     else this.#held.add(text);
   }
 }
 
-/** Takes the pieces of a run's output. */
-interface Sink {
-  take(bytes: Buffer): void;
-  end(hasEnded: boolean): void;
-}
+const NEWLINE = 0x0a;
 
 /** How often a run is looked at that prints nothing. */
 const LOOK_EVERY_MS = 1000;

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
-import { givenFile } from '../owner/prompt-source.ts';
-import { mergeSettings, type Settings } from '../config/config.ts';
+import { givenFile } from '../loops/given-prompt.ts';
+import { mergeSettings, type Settings } from '../settings/settings.ts';
 import type { Policy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
-import type { StartRequest } from '../owner/make-request.ts';
+import type { StartRequest } from '../loops/loops.ts';
 import { begin } from './begin.ts';
-import { flagSettings, type RunOptions } from './options.ts';
+import { flagSettings, hasPlan, type RunOptions } from './options.ts';
 import { warn } from './print.ts';
 import { iterationLines } from '../text/report.ts';
 
@@ -48,7 +48,7 @@ async function loopSettings(options: LoopOptions): Promise<Settings> {
   };
   const flags = flagSettings({ ...rest, ...limits });
   const file =
-    options.config === undefined ? {} : (await import('../config/yaml.ts')).readYaml(options.config);
+    options.config === undefined ? {} : (await import('../settings/yaml.ts')).readYaml(options.config);
   const merged = mergeSettings({ ...file, preset: 'architect' }, flags);
   // `build` is the document's name for its default agent.
   const { agent } = merged;
@@ -60,10 +60,12 @@ function isZero(text: string): boolean {
 }
 
 /** The task, or the specification in its place. */
-function promptOf(task: string | null, { spec }: LoopOptions): Pick<StartRequest, 'prompt' | 'promptFrom'> {
+function promptOf(task: string | null, options: LoopOptions): Pick<StartRequest, 'prompt' | 'promptFrom'> {
+  const { spec } = options;
   const text = task ?? '';
   if (spec === undefined) {
     if (text.trim() !== '') return { prompt: { text } };
+    if (task === null && hasPlan(options)) return {};
     throw new UserError('missing task: ralph loop "fix the tests" --check "npm test"');
   }
   const found = givenFile('spec file', spec, resolve(spec));

@@ -1,12 +1,23 @@
 import { SHOWN_STATUSES } from '../loops/summary.ts';
 import { WORKER_STATUSES, type LoopRow } from '../loops/list.ts';
-import { localLoops } from '../loops/local-loops.ts';
-import { inTree, loopTable, strayNotes, type ListedLoop } from '../text/list.ts';
+import { columns } from '../text/columns.ts';
+import {
+  byNeed,
+  byWorkspace,
+  colourOf,
+  inTree,
+  loopTable,
+  strayNotes,
+  type ListedLoop,
+} from '../text/list.ts';
+import { homely, visible } from '../text/one-line.ts';
 import { workerRecord, workerTable } from '../text/workers.ts';
 import { UserError } from '../user-error.ts';
+import { hall } from './hall.ts';
 import { oneOf } from './options.ts';
-import { print, printColumns, printJson, warn } from './print.ts';
-import { listedWorkspace } from './workspace.ts';
+import { painter } from './line-options.ts';
+import { print, printColumns, printJson, terminalWidth, warn } from './print.ts';
+import { workspaceOf } from './workspace.ts';
 
 /** `ralph ls`: lists the loops of this workspace, or of all workspaces. */
 export async function ls(options: LsOptions): Promise<number> {
@@ -17,19 +28,15 @@ export async function ls(options: LsOptions): Promise<number> {
     throw new UserError('cannot use --json with --format; drop one of them');
   const format = options.format === undefined ? null : oneOf('--format', options.format, FORMATS);
   const status = oneOf('--status', options.status ?? 'all', STATUSES);
-  const workspace = all ? null : listedWorkspace(options);
-  const loops = localLoops();
+  const workspace = all ? null : workspaceOf(options);
+  const loops = hall();
   const found = await loops.list({ workspace, status: status === 'all' ? null : status, tag });
-  const listed = tree ? inTree(found) : flat(found);
-  const rows = listed.map(({ row }) => row);
+  const rows = tree ? inTree(found).map(({ row }) => row) : found;
   if (json) printJson(rows.map(withoutWorker), 2);
   else if (format === 'json') printJson(rows.map(workerRecord), 2);
   else if (format === 'names') for (const { name } of rows) print(`${name}\n`);
-  else if (rows.length > 0)
-    printColumns(
-      format === 'table' ? workerTable(rows, Date.now()) : loopTable(listed, all),
-      format === null,
-    );
+  else if (rows.length > 0 && format === 'table') printColumns(workerTable(rows, Date.now()));
+  else if (rows.length > 0) printLoops(tree ? inTree(found) : flat(byNeed(found)), all);
   else if (format === null && (await loops.list({ workspace })).length === 0)
     warn(`${all ? NONE_AT_ALL : NONE_HERE}\n`);
   for (const note of strayNotes(await loops.strays(workspace))) warn(`note: ${note}\n`);
@@ -38,10 +45,38 @@ export async function ls(options: LsOptions): Promise<number> {
 
 /** `ralph status` without a name. */
 export async function listHere(workspace: string, isJson: boolean): Promise<void> {
-  const rows = await localLoops().list({ workspace });
+  const rows = await hall().list({ workspace });
   if (isJson) printJson(rows.map(withoutWorker), 2);
-  else if (rows.length > 0) printColumns(loopTable(flat(rows), false), true);
+  else if (rows.length > 0) printLoops(flat(byNeed(rows)), false);
   else print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
+}
+
+/** Prints the table of loops; those of all workspaces below the folder of each. */
+function printLoops(loops: readonly ListedLoop[], isOfAll: boolean): void {
+  const width = terminalWidth();
+  const listed = isOfAll ? byWorkspace(loops) : loops;
+  const table = loopTable(listed, { width, now: Date.now() });
+  const paint = painter(process.stdout);
+  const [head = '', ...lines] = columns(table, {
+    width,
+    cut: true,
+    paint: (text, row, column) => {
+      const colour = row === 0 ? 'bold' : colourOf(table[0]?.[column], text);
+      return colour === null ? text : paint(colour, text);
+    },
+  })
+    .trimEnd()
+    .split('\n');
+  print(`${head}\n`);
+  lines.forEach((line, at) => {
+    const { workspace } = listed[at]?.row ?? { workspace: '' };
+    const isFirst = isOfAll && workspace !== listed[at - 1]?.row.workspace;
+    if (isFirst)
+      print(
+        `${at === 0 ? '' : '\n'}${paint('dim', `${visible(homely(workspace, process.env['HOME']))}:`)}\n`,
+      );
+    print(`${line}\n`);
+  });
 }
 
 const NONE_HERE = 'no loops in this workspace; list those of all workspaces with: ralph ls --all';

@@ -29,34 +29,13 @@ async function main(args: readonly string[]): Promise<number> {
     );
     return 2;
   }
-  const requests = await inSandbox();
-  if (requests !== null && !worksInSandbox(args)) {
-    const [{ runInSandbox }, { explainError }] = await Promise.all([
-      import('./in-sandbox.ts'),
-      import('./errors.ts'),
-    ]);
-    return runInSandbox(args, requests).catch(explainError);
-  }
-  const [command, name] = args;
-  // A session waits for its hook after every turn.
-  if (command === 'hook' && name !== undefined && HOOKS.has(name) && args.length === 2) {
+  const [command, name = ''] = args;
+  const isHook = command === 'hook' && /^(?:claude|codex|step)$/.test(name) && args.length === 2;
+  // A session waits for its hook after every turn. In a sandbox the parser refuses it.
+  if (isHook && (process.env['RALPH_SANDBOX'] ?? '') === '') {
     const { hookCommand } = await import('./hook.ts');
     return hookCommand(name);
   }
   const { runProgram } = await import('./program.ts');
   return runProgram(args);
-}
-
-const HOOKS: ReadonlySet<string> = new Set(['claude', 'codex', 'step']);
-
-/** Whether the arguments mean the same as outside: the help, and the MCP server, whose tools call `ralph` again. */
-function worksInSandbox(args: readonly string[]): boolean {
-  return args[0] === 'mcp' || args.some((word) => word === '--help' || word === '-h');
-}
-
-/** The folder for requests if this is a sandbox. */
-async function inSandbox(): Promise<string | null> {
-  if ((process.env['RALPH_SANDBOX'] ?? '') === '') return null;
-  const { sandboxRequests } = await import('./hall.ts');
-  return sandboxRequests();
 }

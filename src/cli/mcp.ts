@@ -1,6 +1,6 @@
 import { instructionsFor, toolsFor } from '../mcp/tools.ts';
 import { serve } from '../mcp/server.ts';
-import { ownLoop } from '../mcp/own-loop.ts';
+import { ownLoop } from '../loops/own-loop.ts';
 import { version } from './version.ts';
 import { workspaceOf } from './workspace.ts';
 

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { shortList } from '../loop/counted.ts';
-import { moveLoops } from '../loops/move.ts';
+import { localLoops } from '../loops/local-loops.ts';
 import { print, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph move`: takes the loops of a workspace that was moved along to this one. */
 export async function move(from: string, options: { readonly cwd?: string }): Promise<number> {
   const here = workspaceOf(options);
-  const { to, taken, left } = await moveLoops(resolve(from), here);
+  const { to, taken, left } = await localLoops().move(resolve(from), here);
   const place = to === here ? 'this workspace' : to;
   if (taken.length > 0)
     print(

@@ -1,7 +1,7 @@
 /** The options of the command line, and the settings that they stand for. */
-import { closest } from '../config/closest.ts';
-import { PROMPT_WAYS, type Settings } from '../config/config.ts';
-import { parseAmount, parseDuration, parseNames, parseSize, parseWhole } from '../config/values.ts';
+import { closest } from '../settings/closest.ts';
+import { PROMPT_WAYS, type Settings } from '../settings/settings.ts';
+import { parseAmount, parseDuration, parseNames, parseSize, parseWhole } from '../settings/values.ts';
 import { ON_PROTECTED_CHANGE, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 
@@ -26,6 +26,8 @@ export interface LimitOptions extends ViewOptions {
   readonly maximumIterations?: string;
   readonly maxTime?: string;
   readonly maxFailures?: string;
+  readonly maxLimitWaits?: string;
+  readonly maxAttemptsPerItem?: string;
   readonly maxUnchanged?: string;
   readonly maxCost?: string;
   readonly maxTokens?: string;
@@ -67,9 +69,13 @@ export interface RunOptions extends LimitOptions {
   readonly until?: string;
   readonly worktree?: boolean;
   readonly sandbox?: boolean;
+  readonly keepAwake?: boolean;
+  readonly notify?: readonly string[];
   readonly fresh?: boolean;
   readonly trust?: boolean;
   readonly detach?: boolean;
+  /** Print what a loop would start with, and start nothing. */
+  readonly dryRun?: boolean;
   /** False for a loop that is no child of the run that starts it. */
   readonly child?: boolean;
 }
@@ -106,6 +112,8 @@ export function flagSettings(options: RunOptions): Settings {
     readyTimeout: time('--ready-timeout', options.readyTimeout),
     worktree: options.worktree,
     sandbox: options.sandbox,
+    keepAwake: options.keepAwake,
+    notify: options.notify,
     agent: Object.values(agentSettings).every((value) => value === undefined) ? undefined : agentSettings,
     ...viewSettings(options),
   };
@@ -133,6 +141,8 @@ export function limitSettings(options: LimitOptions): Settings {
     maxIterations: whole('--max-iterations', options.maxIterations ?? options.maximumIterations, null),
     maxTime: time('--max-time', options.maxTime),
     maxFailures: whole('--max-failures', options.maxFailures, 1),
+    maxLimitWaits: whole('--max-limit-waits', options.maxLimitWaits, 0),
+    maxAttemptsPerItem: whole('--max-attempts-per-item', options.maxAttemptsPerItem, 1),
     maxUnchanged: whole('--max-unchanged', options.maxUnchanged, 0),
     maxCost: maxCost === undefined ? undefined : parseAmount('--max-cost', maxCost),
     maxTokens: whole('--max-tokens', options.maxTokens, 1),
@@ -169,6 +179,11 @@ function whole(option: string, text: string | undefined, minimum: number | null)
 function time(option: string, text: string | undefined): string | undefined {
   if (text !== undefined) parseDuration(option, text);
   return text?.trim();
+}
+
+/** Whether there is a plan to work through, which makes a task unnecessary. */
+export function hasPlan({ plan }: RunOptions): boolean {
+  return typeof plan === 'string' && plan !== '';
 }
 
 export function oneOf<const Value extends string>(

@@ -23,17 +23,26 @@ export function jsonOf(value: unknown, indent?: number): string {
   return obeysCommands(process.env) ? jsonWithoutCommands(json) : json;
 }
 
-/** Prints rows in columns that fit the terminal; with `cut`, the last column ends with `…` instead of on another line. */
-export function printColumns(rows: readonly (readonly string[])[], cut = false): void {
-  print(columns(rows, { width: terminalWidth(), cut }));
+/** Prints rows in columns that fit the terminal. */
+export function printColumns(rows: readonly (readonly string[])[]): void {
+  print(columns(rows, { width: terminalWidth() }));
 }
 
 /** The columns of the terminal that stdout is; unlimited for a file, a pipe or a terminal that does not know its width. */
 export function terminalWidth(): number {
+  return terminalSize('columns');
+}
+
+/** The same for its lines. */
+export function terminalHeight(): number {
+  return terminalSize('rows');
+}
+
+function terminalSize(side: 'columns' | 'rows'): number {
   try {
     // Cheaper than `isatty`, which loads half of Node's networking.
     if (!fstatSync(1).isCharacterDevice() || !process.stdout.isTTY) return Infinity;
-    return process.stdout.columns > 0 ? process.stdout.columns : Infinity;
+    return process.stdout[side] > 0 ? process.stdout[side] : Infinity;
   } catch {
     return Infinity;
   }

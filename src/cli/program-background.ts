@@ -16,7 +16,7 @@ function daemonCommands(daemon: Command, done: Done): void {
     .option('--json', 'print JSON')
     .action(async (options: object) => {
       const { daemonStatus } = await import('./daemon.ts');
-      done(daemonStatus(options));
+      done(await daemonStatus(options));
     });
   add('stop', 'end the daemon; agents keep running, and the next daemon continues their loops')
     .option('--now', 'kill it, also if it does not respond')

@@ -5,19 +5,19 @@ import { WORKSPACE } from './program-options.ts';
 
 /** Adds the commands that change loops. */
 export function controlCommands(add: Add, { isCalled, done }: Call): void {
-  add('pause <name>', 'pause a loop after the running iteration')
+  add('pause [name]', 'pause a loop after the running iteration')
     .option(...WORKSPACE)
-    .action(async (name: string, options: object) => {
+    .action(async (name: string | undefined, options: object) => {
       const { pause } = await import('./control.ts');
-      done(await pause(name, options));
+      done(await pause(name ?? null, options));
     });
-  add('stop <name>', 'stop a loop after the running step')
+  add('stop [name]', 'stop a loop after the running step')
     .option('--now', 'stop the running step too')
     .option('--tree', 'stop its child loops and theirs too')
     .option(...WORKSPACE)
-    .action(async (name: string, options: object) => {
+    .action(async (name: string | undefined, options: object) => {
       const { stop } = await import('./control.ts');
-      done(await stop(name, options));
+      done(await stop(name ?? null, options));
     });
   add('kill [name]', 'end a loop and its agent now, and wait until both are gone')
     .option('--all', 'kill all loops of the workspace that have not ended')
@@ -28,24 +28,27 @@ export function controlCommands(add: Add, { isCalled, done }: Call): void {
       const { kill } = await import('./kill.ts');
       done(await kill(name ?? null, options));
     });
-  add('tell <name> <words...>', "add words to the agent's next prompt (- = stdin)")
+  add('tell <words...>', "add words to the agent's next prompt (- = stdin)")
+    .usage('[options] [NAME] WORDS…')
     .option(...WORKSPACE)
-    .action(async (name: string, words: readonly string[], options: object) => {
+    .action(async (words: readonly string[], options: object) => {
       const { tell } = await import('./control.ts');
-      done(await tell(name, words.join(' '), options));
+      done(await tell(words, options));
     });
-  add('answer <name> <words...>', "answer the agent's question; the next prompt has the answer (- = stdin)")
+  add('answer <words...>', "answer the agent's question; the next prompt has the answer (- = stdin)")
+    .usage('[options] [NAME] WORDS…')
     .option('--question <id>', 'the question to answer (default: the oldest open one)')
     .option(...WORKSPACE)
-    .action(async (name: string, words: readonly string[], options: object) => {
+    .action(async (words: readonly string[], options: object) => {
       const { answer } = await import('./control.ts');
-      done(await answer(name, words.join(' '), options));
+      done(await answer(words, options));
     });
-  add('set <name> <settings...>', 'change the limits of a loop: max-iterations=20 max-time=2h …')
+  add('set <settings...>', 'change the limits of a loop: max-iterations=20 max-time=2h …')
+    .usage('[options] [NAME] KEY=VALUE…')
     .option(...WORKSPACE)
-    .action(async (name: string, settings: readonly string[], options: object) => {
+    .action(async (settings: readonly string[], options: object) => {
       const { set } = await import('./set.ts');
-      done(await set(name, settings, options));
+      done(await set(settings, options));
     });
   add('rewind <name> <checkpoint>', 'restore the files as they were after iteration N, or at the start')
     .option(...WORKSPACE)

@@ -103,7 +103,8 @@ export function spawnOptions(command: Command): Command {
 export function trustOption(command: Command): Command {
   return command
     .optionsGroup('Task:')
-    .option('--trust', 'trust the settings files of the workspace as they are (the same as RALPH_TRUST=1)');
+    .option('--trust', 'trust the settings files of the workspace as they are (the same as RALPH_TRUST=1)')
+    .option('--dry-run', 'print the command, the prompt, the checks and the limits, and start nothing');
 }
 
 /** Leaves the loop in the background. */
@@ -120,6 +121,8 @@ function taskOptions(command: Command, name = 'default: derived from the task'):
     .option('--fresh', 'archive an unfinished loop of the same name and start over')
     .option('--worktree', 'work in a separate git worktree, on a separate branch')
     .option('--no-worktree', 'work in the workspace (default)')
+    .option('--keep-awake', 'keep the machine awake while the loop goes on by itself (default)')
+    .option('--no-keep-awake', 'let the machine sleep while the loop runs')
     .option(
       '--no-child',
       'inside a run: start an unrelated loop, not a child of the loop that runs here; it counts in the same budget',
@@ -147,8 +150,15 @@ function agentOptions(command: Command): Command {
       'maximum time until an interactive agent is ready for its prompt (default 120s)',
     )
     .option('--sandbox', 'run the agent in a sandbox that can write only the workspace (docs/sandbox.md)')
-    .option('--no-sandbox', 'run the agent without a sandbox (default)');
+    .option('--no-sandbox', 'run the agent without a sandbox (default)')
+    .optionsGroup('Notices:')
+    .option(...NOTIFY);
 }
+
+export const NOTIFY: ReturnType<typeof repeatable> = repeatable(
+  '--notify <where>',
+  'send notices to env:NAME, desktop, terminal, or "command …"; none for no notices (repeatable, docs/notices.md)',
+);
 
 function checkOptions(
   command: Command,
@@ -212,6 +222,14 @@ export function limitOptions(command: Command, heading: string, defaults: LimitD
     .option(
       '--max-failures <number>',
       `maximum number of consecutive failures${byDefault(defaults?.maxFailures)}`,
+    )
+    .option(
+      '--max-limit-waits <number>',
+      `maximum number of waits for a usage limit, 0 to end at the first one${byDefault()}`,
+    )
+    .option(
+      '--max-attempts-per-item <number>',
+      `maximum number of iterations per item of the plan, then it is blocked${byDefault()}`,
     )
     .option(
       '--max-unchanged <number>',

@@ -28,7 +28,7 @@ function subcommands(ralph: Command, done: Done): void {
     .option(...WORKSPACE)
     .action(async (name: string, options: object) => {
       const { workerStatusOf } = await import('./ralph.ts');
-      done(workerStatusOf(name, options));
+      done(await workerStatusOf(name, options));
     });
   add('pause <name>', 'pause a loop after the running iteration')
     .option(...WORKSPACE)

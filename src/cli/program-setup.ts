@@ -1,8 +1,9 @@
 import type { InitOptions } from './init.ts';
 import type { McpOptions } from './mcp.ts';
+import type { NotifyTestOptions } from './notify.ts';
 import type { RunOptions } from './options.ts';
 import type { Add, Call } from './program-call.ts';
-import { runOptions, WORKSPACE } from './program-options.ts';
+import { NOTIFY, runOptions, WORKSPACE } from './program-options.ts';
 import type { TrustOptions } from './trust.ts';
 
 /** Adds the commands that prepare a workspace and this machine. */
@@ -42,6 +43,17 @@ export function setupCommands(add: Add, { isCalled, done }: Call): void {
     const { config: show } = await import('./config.ts');
     done(await show(options));
   });
+  add('notify', 'check where notices of loops are sent')
+    .command('test')
+    .description('send a test notice, as the settings and --notify say')
+    .option('--to <name>', 'send it to this one only')
+    .option(...NOTIFY)
+    .option('--trust', 'trust the settings files of the workspace as they are')
+    .option(...WORKSPACE)
+    .action(async (options: NotifyTestOptions) => {
+      const { notifyTest } = await import('./notify.ts');
+      done(await notifyTest(options));
+    });
   add('mcp', 'serve loops to an MCP client over stdio: claude mcp add ralph -- ralph mcp (docs/mcp.md)')
     .option(
       '--loop <folder>',

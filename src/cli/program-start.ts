@@ -47,7 +47,7 @@ export function startCommands(add: Add, { command, isCalled, done }: Call): void
       done(await start(task ?? null, options, command));
     });
 
-  const resume = add('resume <name>', 'resume a loop that was paused, stopped, crashed or hit a limit');
+  const resume = add('resume [name]', 'resume a loop that was paused, stopped, crashed or hit a limit');
   if (isCalled('resume')) {
     resume
       .option('--now', 'do not wait for a usage limit to reset')
@@ -56,8 +56,8 @@ export function startCommands(add: Add, { command, isCalled, done }: Call): void
       .option(...WORKSPACE);
     viewOptions(limitOptions(resume, 'New limits (default: unchanged):', null));
   }
-  resume.action(async (name: string, options: ResumeOptions) => {
+  resume.action(async (name: string | undefined, options: ResumeOptions) => {
     const { resumeLoop } = await import('./resume.ts');
-    done(await resumeLoop(name, options));
+    done(await resumeLoop(name ?? null, options));
   });
 }

@@ -22,11 +22,11 @@ export function viewCommands(add: Add, { done, isCalled }: Call): void {
     .option('-a, --all', 'list the loops of all workspaces')
     .option(
       '--format <form>',
-      'table, json or names, as document 003 lists workers (default: a table with iterations and reasons)',
+      'table, json or names, as document 003 lists workers (default: a table with state, checks, cost and task)',
     )
     .option(
       '--status <status>',
-      'only running, paused, stopped or failed loops, as document 003 has it, or those whose STATUS is this word (default all)',
+      'only running, paused, stopped or failed loops, as document 003 has it, or those with this status in --json, such as done (default all)',
     )
     .option('--tag <word>', 'only loops with this tag')
     .option('--tree', 'list child loops below their parents')
@@ -37,18 +37,22 @@ export function viewCommands(add: Add, { done, isCalled }: Call): void {
       done(await ls(options));
     });
 
-  add('logs <name>', 'print what the agent of a loop said and did')
+  add('logs [name]', 'print what the agent of a loop said and did')
     .option('-f, --follow', 'keep printing new output until the loop ends')
-    .option('--history', 'print all runs, not only the last (the last 1000 lines)')
+    .option('--full', 'also print the tools of a loop with several runs, which --run prints too')
+    .option('--history', 'print all runs as they are, without headings (the last 1000 lines)')
     .option('--lines <number>', 'print only the last lines (default: all, with --history 1000)')
-    .option('--run <number>', 'iteration, or run of an iteration (7 or 7.2; default: the last)')
+    .option(
+      '--run <number>',
+      'only this iteration, or run of an iteration (7 or 7.2; default: all; with -f, --stderr, --raw: the last)',
+    )
     .option('--stderr', 'print stderr instead of stdout')
     .option('--raw', 'print the output unparsed, into a pipe or a file with its escape sequences')
     .option('-V, --verbose', 'also print what the agent thinks')
     .option(...WORKSPACE)
-    .action(async (name: string, options: object) => {
+    .action(async (name: string | undefined, options: object) => {
       const { logs } = await import('./logs.ts');
-      done(await logs(name, options));
+      done(await logs(name ?? null, options));
     });
 
   add('attach [name]', 'show a loop live: its tmux window, or its output where it has none')
@@ -68,23 +72,42 @@ export function viewCommands(add: Add, { done, isCalled }: Call): void {
       done(await wait(name ?? null, options));
     });
 
-  add('story <name>', 'tell what Ralph did in a loop: iterations, checks, claims, waits, commits and totals')
+  add('story [name]', 'tell what Ralph did in a loop: iterations, checks, claims, waits, commits and totals')
     .option('--since <time>', 'only the last part, for example 2h or 30m')
     .option('--iteration <number>', 'only this iteration')
     .option('--json', 'print one JSON object per line')
     .option('-V, --verbose', 'also print checkpoints and processes')
     .option(...WORKSPACE)
-    .action(async (name: string, options: object) => {
+    .action(async (name: string | undefined, options: object) => {
       const { story } = await import('./story.ts');
-      done(await story(name, options));
+      done(await story(name ?? null, options));
     });
 
-  add('diff <name> [what]', 'show what a loop changed: in total, in iteration N, or from A to B (A..B)')
+  add(
+    'report [name]',
+    'report what a loop did: result, changes, checks, rejected claims, waits, cost and next steps',
+  )
+    .option('-a, --all', 'without a name: the loops of all workspaces')
+    .option('--since <time>', 'only what happened since then (default: the whole loop; without a name 12h)')
+    .option('--format <form>', 'text, json, markdown, github or html (default text)')
+    .option('--output <file>', 'write the report to this file (default: stdout)')
+    .option(...WORKSPACE)
+    .action(async (name: string | undefined, options: object) => {
+      const { reportLoops } = await import('./report-loops.ts');
+      done(await reportLoops(name ?? null, options));
+    });
+
+  add('diff [name] [what]', 'show what a loop changed: in total, in iteration N, or from A to B (A..B)')
     .option('--stat', 'print the number of changed lines per file')
     .option(...WORKSPACE)
-    .action(async (name: string, what: string | undefined, options: object) => {
+    .action(async (name: string | undefined, what: string | undefined, options: object) => {
       const { diff } = await import('./diff.ts');
-      done(await diff(name, what ?? null, options));
+      done(
+        await diff(
+          [name, what].filter((word) => word !== undefined),
+          options,
+        ),
+      );
     });
 
   const plan = add('plan', 'check or show a plan: a Markdown checklist or prd.json');

@@ -1,6 +1,6 @@
 /** The commands and their options. The work of each command is in its own file, which is loaded when it is called. */
 import { Command, CommanderError, Help } from 'commander';
-import { closest } from '../config/closest.ts';
+import { closest } from '../settings/closest.ts';
 import { adviceOn, FIRST_STEPS, usageFor, wrongTask } from '../text/advice.ts';
 import { explainError } from './errors.ts';
 import type { Add, Call, Done } from './program-call.ts';
@@ -11,7 +11,7 @@ import { hookCommands } from './program-hook.ts';
 import { demoCommand, setupCommands } from './program-setup.ts';
 import { documentedCommands } from './program-ralph.ts';
 import { startCommands } from './program-start.ts';
-import { wakeDaemon } from '../daemon/wake-daemon.ts';
+import { wakeDaemon } from '../background/background.ts';
 import { viewCommands } from './program-view.ts';
 import { print, warn } from './print.ts';
 
@@ -108,6 +108,10 @@ function define(given: readonly string[], command: readonly string[], done: Done
     await refuseFromInside({ name: nameOf(action), args: action.args, options: action.opts() });
   });
   program.hook('preAction', async (_, action) => {
+    if (!/^(?:daemon|service)\b/.test(nameOf(action))) await wakeDaemon();
+  });
+  // A loop may have ended before its notices were sent.
+  program.hook('postAction', async (_, action) => {
     if (!/^(?:daemon|service)\b/.test(nameOf(action))) await wakeDaemon();
   });
   const add: Add = (name, description) => program.command(name).description(description);

@@ -1,36 +1,36 @@
 /** `ralph ralph`: document 003's `swarm ralph`, with its texts. A name that no loop has is a worker that is no loop. */
-import { viewOf } from '../loops/view.ts';
 import { statusText } from '../text/status.ts';
 import { wordings } from '../loop/wording.ts';
-import type { LoopReading } from '../store/read-loop.ts';
 import { UserError } from '../user-error.ts';
-import { rowOf, WORKER_STATUSES } from '../loops/list.ts';
+import { workerStatus, WORKER_STATUSES } from '../loops/list.ts';
 import { localLoops } from '../loops/local-loops.ts';
+import type { LoopView } from '../loops/loops.ts';
 import { ralphTable, workerRecord } from '../text/workers.ts';
 import { pause } from './control.ts';
-import { findLoop } from '../loops/find.ts';
 import { oneOf } from './options.ts';
 import { print, printColumns, printJson } from './print.ts';
 import { resumeLoop } from './resume.ts';
-import { listedWorkspace, workspaceOf } from './workspace.ts';
+import { workspaceOf } from './workspace.ts';
 
 interface Where {
   readonly cwd?: string;
 }
 
-export function workerStatusOf(name: string, options: Where): number {
-  const loop = findWorker(name, options);
-  print(`${statusText(viewOf(loop), process.env['HOME'], rowOf(loop).worker.status)}\n`);
+export async function workerStatusOf(name: string, options: Where): Promise<number> {
+  const loop = await findWorker(name, options);
+  print(
+    `${statusText(loop, { home: process.env['HOME'], now: Date.now(), word: workerStatus(loop.summary, loop) })}\n`,
+  );
   return 0;
 }
 
 export async function pauseWorker(name: string, options: Where): Promise<number> {
-  findWorker(name, options);
+  await findWorker(name, options);
   return pause(name, options, wordings.swarm);
 }
 
 export async function resumeWorker(name: string, options: Where): Promise<number> {
-  findWorker(name, options);
+  await findWorker(name, options);
   return resumeLoop(name, options, wordings.swarm);
 }
 
@@ -39,7 +39,7 @@ export async function listWorkers(options: ListOptions): Promise<number> {
   const format = oneOf('--format', options.format ?? 'table', ['table', 'json', 'names']);
   const status = oneOf('--status', options.status ?? 'all', [...WORKER_STATUSES, 'all']);
   const rows = await localLoops().list({
-    workspace: listedWorkspace(options),
+    workspace: workspaceOf(options),
     status: status === 'all' ? null : status,
   });
   if (format === 'json') printJson(rows.map(workerRecord), 2);
@@ -53,9 +53,10 @@ interface ListOptions extends Where {
   readonly status?: string;
 }
 
-function findWorker(name: string, options: Where): LoopReading {
+async function findWorker(name: string, options: Where): Promise<LoopView> {
+  const loops = localLoops();
   try {
-    return findLoop(workspaceOf(options), name);
+    return await loops.get(await loops.find(name, workspaceOf(options)));
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     throw new UserError(`worker '${name}' is not a ralph worker\n${error.message}`, 1);

@@ -66,11 +66,15 @@ export class Report {
     else print(text);
   }
 
-  /** The file for the summary of a step, in a GitHub workflow. */
   get #summaryFile(): string | null {
-    const file = process.env['GITHUB_STEP_SUMMARY'];
-    return this.#form !== 'github' || file === undefined || file === '' ? null : file;
+    return this.#form === 'github' ? summaryFile() : null;
   }
+}
+
+/** The file for the summary of a step, in a GitHub workflow. */
+export function summaryFile(): string | null {
+  const file = process.env['GITHUB_STEP_SUMMARY'];
+  return file === undefined || file === '' ? null : file;
 }
 
 /** Hides the agent's output if the report goes to stdout. */

@@ -1,10 +1,11 @@
-import { parseVariables } from '../config/values.ts';
-import { mergeSettings } from '../config/config.ts';
-import { readSettings } from '../config/read.ts';
+import { parseVariables } from '../settings/values.ts';
+import { mergeSettings } from '../settings/settings.ts';
+import { readSettings } from '../settings/read.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import type { WordingPolicy } from '../loop/policy.ts';
 import { type EndedLoop, loopResult } from '../loops/result.ts';
 import { UserError } from '../user-error.ts';
+import { chosenLoop } from './chosen-loop.ts';
 import type { Then } from './background.ts';
 import { drive } from './drive.ts';
 import { tellSent } from './control.ts';
@@ -16,7 +17,7 @@ import { print } from './print.ts';
 
 /** `ralph resume`: resumes a running loop that is paused, or becomes the owner of a loop that has none. The texts are those of its preset, or `prescribed`. */
 export async function resumeLoop(
-  name: string,
+  named: string | null,
   options: ResumeOptions,
   prescribed?: WordingPolicy,
 ): Promise<number> {
@@ -29,7 +30,8 @@ export async function resumeLoop(
     env: parseVariables('--env', options.env ?? []),
   };
   const loops = localLoops();
-  const ref = await loops.find(name, workspaceOf(options));
+  const ref = await chosenLoop(loops, named, workspaceOf(options), 'resume');
+  const { name } = ref;
   const settings = mergeSettings((await readSettings(ref.workspace)).merged, viewSettings(options));
   const view = viewBeside(report, viewOf(options, settings));
   const ended = (done: EndedLoop): void => report?.write(loopResult(done));

@@ -1,10 +1,5 @@
-import { existsSync } from 'node:fs';
-import { readAllLoops } from '../store/read-loop.ts';
-import { registered, unreserve } from '../store/registry.ts';
-import { LoopFolder } from '../store/store.ts';
 import { sizeText } from '../loop/counted.ts';
 import { UserError } from '../user-error.ts';
-import { refOf } from '../loops/find.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import { workspaceOf } from './workspace.ts';
 import { print, warn } from './print.ts';
@@ -35,17 +30,11 @@ export async function rm(
 const WORTH_SAYING = 2 ** 20;
 
 async function removeGone(): Promise<number> {
-  const gone = readAllLoops().filter(({ folder }) => !existsSync(folder.workspace));
-  for (const loop of gone) {
-    // oxlint-disable-next-line no-await-in-loop -- in the order of the list
-    await localLoops().remove(refOf(loop));
-    print(`removed ${loop.spec.name} of ${loop.folder.workspace}\n`);
+  let count = 0;
+  for await (const { name, workspace, gone } of localLoops().removeGone()) {
+    print(`removed ${name} of ${workspace}${gone === 'state' ? ', whose state is gone' : ''}\n`);
+    count++;
   }
-  const lost = registered().filter((key) => !existsSync(new LoopFolder(key).path));
-  for (const key of lost) {
-    unreserve(key);
-    print(`removed ${key.name} of ${key.workspace}, whose state is gone\n`);
-  }
-  if (gone.length + lost.length === 0) warn('ralph: the workspaces of all loops exist\n');
+  if (count === 0) warn('ralph: the workspaces of all loops exist\n');
   return 0;
 }

@@ -8,7 +8,7 @@
 import { fstatSync } from 'node:fs';
 import { painter } from './line-options.ts';
 import { cannotPrint, harmless, READER_IS_GONE } from './print.ts';
-import type { Mask } from '../store/mask.ts';
+import type { Mask } from '../loops/loops.ts';
 import { Outlet } from '../text/outlet.ts';
 import { obeysCommands } from '../text/workflow-commands.ts';
 

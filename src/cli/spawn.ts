@@ -5,25 +5,22 @@
  * 2. It returns once the daemon owns the loop. With `--wait`, or with the document's `--ralph` and no `--detach`, it shows
  *    the loop and exits as the loop does; Ctrl-C then ends only the view.
  */
+import { sandboxRequests } from '../loops/here.ts';
 import { resolve } from 'node:path';
-import type { StartRequest } from '../owner/make-request.ts';
-import { NameTaken, NoAgentSelected } from '../owner/refusals.ts';
-import type { Begun } from '../loops/loops.ts';
-import { givenFile } from '../owner/prompt-source.ts';
+import type { Begun, StartRequest } from '../loops/loops.ts';
+import { givenFile } from '../loops/given-prompt.ts';
+import { NameTaken, NoAgentSelected, NoRepository, TreeNotMade } from '../loops/loops.ts';
+import { windowName } from '../loops/summary.ts';
 import { UserError } from '../user-error.ts';
-import { NoRepository, TreeNotMade } from '../worktree/place.ts';
-import { parseVariables, parseWhole } from '../config/values.ts';
+import { parseTmuxName, parseVariables, parseWhole } from '../settings/values.ts';
 import type { EndedLoop } from '../loops/result.ts';
 import { problemWithWindow } from '../loops/window.ts';
-import { isTmuxName } from '../store/names.ts';
-import type { Spec } from '../store/spec.ts';
-import { windowName } from '../store/tmux-place.ts';
 import { begin } from './begin.ts';
-import { followInBackground, leaveInBackground, showNotes, type Then } from './background.ts';
+import { type Then, followInBackground, leaveInBackground, showNotes } from './background.ts';
 import type { Console } from './console.ts';
-import { flagSettings, type RunOptions, type ViewOptions } from './options.ts';
+import { type RunOptions, type ViewOptions, flagSettings, hasPlan } from './options.ts';
 import { print, warn } from './print.ts';
-import { keepDaemonAwake } from '../daemon/wake-daemon.ts';
+import { keepDaemonAwake } from '../background/background.ts';
 
 export interface SpawnOptions extends RunOptions {
   readonly branch?: string;
@@ -89,14 +86,13 @@ const MANY = 50;
 const USAGE = 'ralph spawn --name NAME TASK --max-iterations N -- COMMAND';
 
 /** The task, or the prompt file, whose path is resolved here and now. */
-function promptOf(
-  task: string | null,
-  { promptFile, ralph }: SpawnOptions,
-): Pick<StartRequest, 'prompt' | 'promptFrom'> {
+function promptOf(task: string | null, options: SpawnOptions): Pick<StartRequest, 'prompt' | 'promptFrom'> {
+  const { promptFile, ralph } = options;
   const file = promptFile === '' ? undefined : promptFile;
   const text = task === '' ? null : task;
   if (file === undefined) {
     if (text !== null) return { prompt: { text } };
+    if (ralph !== true && hasPlan(options)) return {};
     throw new UserError(
       ralph === true ? '--ralph requires --prompt-file' : `TASK or --prompt-file is required: ${USAGE}`,
     );
@@ -130,28 +126,28 @@ function spawnedLine({ spec: { name, window } }: Begun, iterations: number): str
 }
 
 /** The tmux window of the loop; undefined without one. Where tmux is missing the loop does without. */
-async function windowFor({ tmux, session, tmuxSocket, interactive }: SpawnOptions): Promise<Spec['window']> {
+async function windowFor({
+  tmux,
+  session,
+  tmuxSocket,
+  interactive,
+}: SpawnOptions): Promise<StartRequest['window']> {
   if (tmux === false) {
     if (interactive === true) throw new UserError('--interactive needs tmux: drop --no-tmux');
     return undefined;
   }
   const window = {
-    ...(session === undefined ? {} : { session: tmuxName('--session', session) }),
-    ...(tmuxSocket === undefined ? {} : { socket: tmuxName('--tmux-socket', tmuxSocket) }),
+    ...(session === undefined ? {} : { session: parseTmuxName('--session', session) }),
+    ...(tmuxSocket === undefined ? {} : { socket: parseTmuxName('--tmux-socket', tmuxSocket) }),
   };
+  // There the request refuses a window that is asked for.
+  if (sandboxRequests() !== null) return window;
   const problem = await problemWithWindow(window);
   if (problem === null) return window;
   if (!problem.isUnusable || interactive === true)
     throw new UserError(`failed to create tmux window: ${problem.message}`);
   warn(`ralph: warning: ${problem.message}; the loop has no window\n`);
   return undefined;
-}
-
-function tmuxName(option: string, value: string): string {
-  if (isTmuxName(value)) return value;
-  throw new UserError(
-    `${option} must be a name of letters, digits, "-" and "_", got ${JSON.stringify(value)}`,
-  );
 }
 
 /** Shows the loop until it ends. Ctrl-C leaves it to the daemon. */

@@ -1,12 +1,12 @@
-import type { LoopReading } from '../store/read-loop.ts';
-import { maskOf } from '../store/mask.ts';
-import { type LoopSummary, summaryOf } from '../loops/summary.ts';
+import { sandboxRequests } from '../loops/here.ts';
+import type { LoopSummary } from '../loops/summary.ts';
 import { statusData, statusText } from '../text/status.ts';
 import { UserError } from '../user-error.ts';
-import { hall, sandboxRequests } from './hall.ts';
+import { hall } from './hall.ts';
+import { painter } from './line-options.ts';
 import { listHere, ls } from './ls.ts';
 import { print, printJson } from './print.ts';
-import { listedWorkspace, workspaceOf } from './workspace.ts';
+import { workspaceOf } from './workspace.ts';
 
 /** `ralph status`; in a sandbox without a name that of its loop. Exits with 0 if the loop is running, 1 if it is not, 2 if it does not exist or cannot be read. */
 export async function status(
@@ -19,21 +19,19 @@ export async function status(
     return ls(options);
   }
   if (name === null && sandboxRequests() === null) {
-    await listHere(listedWorkspace(options), options.json === true);
+    await listHere(workspaceOf(options), options.json === true);
     return 0;
   }
   const loops = hall();
   const loop = await loops.get(await loops.find(name ?? 'self', workspaceOf(options)));
   const { summary } = loop;
   if (options.json === true) printJson(statusData(loop), 2);
-  else print(`${statusText(loop, process.env['HOME'])}\n`);
+  else
+    print(
+      `${statusText(loop, { home: process.env['HOME'], now: Date.now(), paint: painter(process.stdout) })}\n`,
+    );
   if (summary.status === 'unreadable') return 2;
   return summary.owner !== null || ACTIVE.has(summary.status) ? 0 : 1;
 }
 
 const ACTIVE: ReadonlySet<LoopSummary['status']> = new Set(['running', 'in-session']);
-
-/** The summary of a loop without secrets. */
-export function shownSummary(loop: LoopReading): LoopSummary {
-  return maskOf(loop.spec).value(summaryOf(loop));
-}

@@ -1,12 +1,11 @@
-import { parseDuration, parseWhole } from '../config/values.ts';
+import { parseDuration, parseWhole } from '../settings/values.ts';
 import { clockTime, localTime } from '../text/times.ts';
-import { pagesOf } from '../loops/events.ts';
-import { localLoops } from '../loops/local-loops.ts';
-import { endRecord } from '../store/end-record.ts';
-import { UserError } from '../user-error.ts';
+import { readStory } from '../loops/story.ts';
 import { wrap } from '../text/columns.ts';
+import { chosenLoop } from './chosen-loop.ts';
+import { hall } from './hall.ts';
 import { painter } from './line-options.ts';
-import { entryForNow, entryForTotals, storyOf, type StoryEntry, type StoryFilter } from '../text/story.ts';
+import type { StoryEntry, StoryFilter } from '../text/story.ts';
 import { print, printJson, terminalWidth, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -19,29 +18,18 @@ interface StoryOptions {
 }
 
 /** `ralph story`: prints what Ralph did in a loop and when, from the loop's journal. */
-export async function story(name: string, options: StoryOptions): Promise<number> {
+export async function story(name: string | null, options: StoryOptions): Promise<number> {
   const filter = filterFrom(options);
   const show = options.json === true ? showJson : showText();
-  const isVerbose = options.verbose === true;
   let isEmpty = true;
-  const loops = localLoops();
-  const ref = await loops.find(name, workspaceOf(options));
-  const { spec, trouble } = await loops.get(ref);
-  if (spec === null) throw new UserError(trouble ?? `cannot read loop ${name}`);
-  for await (const entry of storyOf(pagesOf(loops, ref), { spec, isVerbose, endRecord }, filter)) {
+  const loops = hall();
+  const loop = await chosenLoop(loops, name, workspaceOf(options), 'story');
+  for await (const entry of readStory(loops, loop, filter, options.verbose)) {
     isEmpty = false;
     if (!show(entry)) return 0;
   }
-  const { summary, state, report, trouble: problem } = await loops.get(ref);
-  if (problem !== null) throw new UserError(problem);
-  checkIteration(filter, name, state.iteration);
-  const now = entryForNow(summary, Date.now());
-  if (now !== null) show(now);
-  else if (isEmpty)
-    warn(`ralph: nothing happened in loop ${name} since ${clockTime(filter.from, Date.now())}\n`);
-  // A part of the story would look like the reason for the sums of all of it.
-  if (options.since === undefined && options.iteration === undefined)
-    show(entryForTotals({ state, report }, state.family.below, await loops.changedFiles(ref), Date.now()));
+  if (isEmpty)
+    warn(`ralph: nothing happened in loop ${loop.name} since ${clockTime(filter.from, Date.now())}\n`);
   return 0;
 }
 
@@ -50,13 +38,6 @@ function filterFrom({ since, iteration }: StoryOptions): StoryFilter {
     from: since === undefined ? 0 : Date.now() - parseDuration('--since', since),
     iteration: iteration === undefined ? null : parseWhole('--iteration', iteration, 1),
   };
-}
-
-function checkIteration({ iteration }: StoryFilter, name: string, last: number): void {
-  if (iteration === null || iteration <= last) return;
-  const known =
-    last === 0 ? 'it has not started one' : last === 1 ? 'iterations: 1' : `iterations: 1 to ${last}`;
-  throw new UserError(`loop ${name} has no iteration ${iteration} (${known})`);
 }
 
 /** Prints an entry; false if there is no reader any more. */

@@ -1,9 +1,8 @@
-import { readSettings } from '../config/read.ts';
-import { isProtected, revokeConsent } from '../store/trust.ts';
-import { stateFolder } from '../store/state-folder.ts';
+import { readSettings } from '../settings/read.ts';
+import { revokeConsent } from '../settings/trust.ts';
 import { UserError } from '../user-error.ts';
-import { entriesIn } from '../config/consent.ts';
-import { keepConsent, trustOf } from '../store/trust-of.ts';
+import { entriesIn } from '../settings/consent.ts';
+import { keepConsent, trustOf } from '../settings/trust-of.ts';
 import { fullText, namesOf, settingsText } from '../text/trust.ts';
 import { print, terminalWidth, warn } from './print.ts';
 import { visible } from '../text/one-line.ts';
@@ -36,11 +35,11 @@ export async function trust(options: TrustOptions): Promise<number> {
   }
   const width = terminalWidth();
   if (open.length > 0) print(settingsText(entriesIn(open, consents), workspace, { width }).text);
-  keepConsent(workspace, open);
+  const unprotected = keepConsent(workspace, open);
   print(`Trusted: ${namesOf(contents)}; take it back with: ralph trust --revoke\n`);
-  if (!isProtected(workspace))
+  if (unprotected !== null)
     warn(
-      `note: ralph run still asks: the state folder ${visible(stateFolder())} is inside the workspace, where a repository could forge trust\n`,
+      `note: ralph run still asks: the state folder ${visible(unprotected)} is inside the workspace, where a repository could forge trust\n`,
     );
   return 0;
 }

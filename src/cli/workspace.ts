@@ -1,6 +1,5 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { workspaceAt } from '../store/find-workspace.ts';
 import { UserError } from '../user-error.ts';
 
 /** The folder that a command works in: a new loop belongs there, and other loops are looked for from there upwards. */
@@ -10,11 +9,6 @@ export function workspaceOf({ cwd }: { readonly cwd?: string }): string {
     throw new UserError(`--cwd: no such folder: ${folder}`);
   }
   return realpathSync(folder);
-}
-
-/** The workspace whose loops a command lists. */
-export function listedWorkspace(options: { readonly cwd?: string }): string {
-  return workspaceAt(workspaceOf(options));
 }
 
 function here(): string {

@@ -3,7 +3,7 @@ import { brief } from '../text/one-line.ts';
 import { counted } from '../loop/counted.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import { print, printColumns, printJson, warn } from './print.ts';
-import { listedWorkspace, workspaceOf } from './workspace.ts';
+import { workspaceOf } from './workspace.ts';
 
 interface Where {
   readonly cwd?: string;
@@ -11,7 +11,7 @@ interface Where {
 
 /** `ralph worktree ls`: lists the worktrees of the loops of this workspace. */
 export async function listTrees(options: Where & { readonly json?: boolean }): Promise<number> {
-  const trees = await localLoops().worktrees(listedWorkspace(options));
+  const trees = await localLoops().worktrees(workspaceOf(options));
   if (options.json === true) {
     printJson(trees, 2);
     return 0;

@@ -1,3 +1,6 @@
+/** The time and the chance of this machine. */
+import { randomUUID } from 'node:crypto';
+
 /** The engine's only source of time and timers. */
 export interface Clock {
   /** Milliseconds since the epoch; never decreases. */
@@ -39,3 +42,8 @@ export function systemClock(from: number, wall: () => number = Date.now): Clock 
 }
 
 const MAX_TIMER_MS = 30_000;
+
+/** A random number from 0 to 1, for the jitter of waits. */
+export function chance(): number {
+  return Number.parseInt(randomUUID().slice(0, 8), 16) / 2 ** 32;
+}

@@ -138,10 +138,10 @@ export class Engine implements Driver {
   }
 
   /** Notices that the journal was removed or changed while nothing was written. */
-  look(): void {
+  verifyJournal(): void {
     if (this.#lost !== null) return;
     try {
-      this.#ports.journal.look();
+      this.#ports.journal.verify();
     } catch (error) {
       this.#lose(error);
     }
@@ -247,7 +247,7 @@ export class Engine implements Driver {
     for (const observer of observers) observer.began?.(effect);
     switch (effect.type) {
       case 'probe': {
-        const found = await workspace.look(effect, task.interrupted);
+        const found = await workspace.probe(effect, task.interrupted);
         if (found === null) return;
         const { state } = this.#known;
         // A marker may complete the loop before any run has ended, and then it waits for its children.

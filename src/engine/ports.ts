@@ -43,7 +43,7 @@ export interface Driver {
 /** The folder that the agent works in, and the loop's own files. */
 export interface Workspace {
   /** Null when it was interrupted. */
-  look(effect: EffectOf<'probe'>, interrupt: AbortSignal): Promise<Probe | null>;
+  probe(effect: EffectOf<'probe'>, interrupt: AbortSignal): Promise<Probe | null>;
   moveAside(markers: readonly string[]): void;
   /** Compares the files that the evidence rests on with the start. */
   examine(effect: EffectOf<'examine'>): Promise<Evidence>;
@@ -97,6 +97,8 @@ export interface Committed {
 export interface Taken {
   readonly ref: string | null;
   readonly error: string | null;
+  /** The id of the tree; absent if none was recorded. */
+  readonly tree?: string;
   /** Of that tree; absent if it was not asked for or is not known. */
   readonly fingerprint?: string;
 }

@@ -5,7 +5,7 @@
  * 2. A run ends when its process exits, when its stream said that it has finished and the process does not exit within
  *    the grace, at a time limit, at the output limit, or when it is no longer wanted.
  * 3. However a run ends, everything that it started is ended before `run.ended` is written. Recorded children are spared
- *    (`store/recorded-children.ts`), unless the run is cut short.
+ *    (`home/recorded-children.ts`), unless the run is cut short.
  * 4. A run whose owner leaves keeps running; only what was read of it is journaled.
  */
 import type { RunReader } from '../agents/reader.ts';

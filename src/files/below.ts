@@ -1,5 +1,5 @@
 /**
- * Files in a folder that others can change while Ralph uses it: the desk of a loop.
+ * Files in a folder that others can change while Ralph uses it: the workspace folder of a loop.
  *
  * 1. No folder between the root and the file may be a symbolic link. On Linux each folder is opened below the one before,
  *    so that no process can put a link there between the look and the use.

@@ -18,8 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { below } from './below.ts';
-import { openRegular, readRegular, textOf, UnusableFile } from './files.ts';
-import { makeFolders } from './make-folders.ts';
+import { openRegular, readRegular, textOf, UnusableFile, makeFolders } from './files.ts';
 import { createFile, replaceFile } from './replace-file.ts';
 
 let folder: string;

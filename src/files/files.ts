@@ -17,7 +17,10 @@ import {
   readdirSync,
   readSync,
   type Stats,
+  mkdirSync,
+  realpathSync,
 } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 
 /** Modes of what only this user may read. */
 export const PRIVATE_FILE = 0o600;
@@ -167,3 +170,49 @@ export function naming<T>(path: string, write: () => T): T {
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
+
+/** Makes a folder and its parents. `mkdirSync` with `recursive` never returns below a folder that refuses any, such as /proc. */
+export function makeFolders(path: string, mode: number = 0o777): void {
+  if (existsSync(path)) return;
+  if (!existsSync(dirname(path))) makeFolders(dirname(path), mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+/** The path without symbolic links, even if its last parts do not exist. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realPath(parent), relative(parent, resolve(path)));
+  }
+}
+
+/** Whether the path is the folder, or below it. Both are whole paths without `..`. */
+export function isIn(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}
+
+/** Whether a path is below a folder. */
+export function isInside(folder: string, path: string): boolean {
+  const route = relative(folder, path);
+  return route !== '' && route !== '..' && !route.startsWith('../');
+}
+
+/** The value in a JSON file; null if the file is missing, too large, not a regular file or not JSON. */
+export function readJsonFile(path: string, maxBytes: number = MAX_JSON_BYTES): unknown {
+  try {
+    const content = readRegular(path, maxBytes);
+    return content === null ? null : JSON.parse(content.toString('utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** Ralph's own notes are small; a larger file is not one of them. */
+const MAX_JSON_BYTES = 8 * 2 ** 20;

@@ -6,20 +6,19 @@
  * 3. The user's own git makes the commit, with hooks and signatures.
  * 4. A commit whose owner died before it was noted is recognised, so that it is never made twice.
  */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { PRIVATE_FILE } from '../files/files.ts';
-import { readJsonFile } from '../files/read-json.ts';
+import { PRIVATE_FILE, readJsonFile } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nullable, string } from '../loop/shape.ts';
 import type { Difference } from './differences.ts';
 import { bothOf, execGit, gitLine, outputIn, scratchIn, withGitConfig, type Repository } from './git.ts';
 import type { MadeCommit } from './made-commit.ts';
-import { objectId } from './object-id.ts';
+import { objectId, headCommit } from './refs.ts';
 import { countLoose } from './pack-records.ts';
-import { headCommit } from './refs.ts';
 import { followCommit, indexEntry, indexInfo, stage, unstage, UPDATE_INDEX } from './staging.ts';
 import { copyIndex, ISOLATED } from './tree.ts';
+import type { Environment } from '../process/process.ts';
 
 /**
  * Prepares a commit and returns the arguments and the environment for `git`. The commit is made from a separate index
@@ -76,7 +75,7 @@ export interface CommitPlan {
 
 export interface PreparedCommit {
   readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
 }
 
 /** Notes what is checked out, and returns it. A note with a message means that a commit was attempted. */
@@ -183,3 +182,33 @@ function indexFile(folder: string): string {
 function stagedFile(folder: string): string {
   return join(folder, 'staged');
 }
+
+/** Whether a commit may run hooks, which may change files. */
+export async function mayHaveHooks(repository: Repository): Promise<boolean> {
+  const folder = knownFolders.get(repository.folder) ?? (await findHooks(repository));
+  knownFolders.set(repository.folder, folder);
+  if (folder === null) return true;
+  try {
+    return readdirSync(folder).some((name) => !name.endsWith('.sample'));
+  } catch {
+    // The folder need not exist.
+    return false;
+  }
+}
+
+/** The folder of the repository's hooks; null if there are others. */
+async function findHooks(repository: Repository): Promise<string | null> {
+  // As the user's: Ralph's own commands run without hooks.
+  const [place, settings] = await Promise.all(
+    [
+      ['rev-parse', '--path-format=absolute', '--git-path', 'hooks'],
+      // Git 2.54 and later also have hooks in the configuration.
+      ['config', '--get-regexp', String.raw`^(hook\..*|core\.hookspath)$`],
+    ].map((args) => execGit(repository, args, {}, { as: 'user' })),
+  );
+  const isUsual = place?.code === 0 && settings?.code === 1;
+  return isUsual ? place.stdout.toString('utf8').replace(/\n$/, '') : null;
+}
+
+/** By folder. */
+const knownFolders = new Map<string, string | null>();

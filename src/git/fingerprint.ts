@@ -3,10 +3,8 @@ import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Execution } from '../process/exec.ts';
 import { execGit, GitError, type Repository } from './git.ts';
-import { isInRepository } from './in-repository.ts';
+import { isInRepository } from './location.ts';
 import { isRepositoryOfItsOwn, withoutFilters, withoutNestedFilters } from './nested-filters.ts';
-
-export { isInRepository };
 
 /**
  * A hash of the tree of HEAD, the files that differ from it, and their contents: commits with the same files give the same

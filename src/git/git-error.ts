@@ -7,3 +7,13 @@ export class GitMissing extends GitError {
     super(program === 'git' ? 'git is not installed (not found in PATH)' : `${program} is not installed`);
   }
 }
+
+/** A restore that failed: before it changed anything (`isUntouched`), or in the middle. */
+export class RestoreError extends GitError {
+  readonly isUntouched: boolean;
+
+  constructor(message: string, isUntouched: boolean) {
+    super(message);
+    this.isUntouched = isUntouched;
+  }
+}

@@ -18,6 +18,7 @@ import { findCommand } from '../process/command.ts';
 import { wrappedShort, type Wrapper } from '../process/sandboxed.ts';
 import { inQuotes } from '../loop/shell-quote.ts';
 import { GitError, GitMissing } from './git-error.ts';
+import type { Environment } from '../process/process.ts';
 
 export { GitError };
 
@@ -26,7 +27,7 @@ export interface Repository {
   readonly command: readonly [string, ...string[]];
   /** The workspace: the top of the repository, or a folder in it. */
   readonly folder: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
   readonly interrupt?: AbortSignal;
   /** Files that git does not track and that are larger are left out of records; null or absent for none. */
   readonly maxFileBytes?: number | null;
@@ -46,14 +47,11 @@ export type Enclose = (
 
 export interface Enclosure {
   readonly wrapper: Wrapper;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
 }
 
 /** The view for a command with this environment; throws if the index that it names is missing. */
-export async function enclosure(
-  repository: Repository,
-  env: Readonly<Record<string, string>>,
-): Promise<Enclosure | null> {
+export async function enclosure(repository: Repository, env: Environment): Promise<Enclosure | null> {
   const index = env['GIT_INDEX_FILE'];
   requireIndex(index);
   return viewFor(repository, env, index);
@@ -65,7 +63,7 @@ function requireIndex(index: string | undefined): void {
 
 async function viewFor(
   { folder, enclose }: Repository,
-  env: Readonly<Record<string, string>>,
+  env: Environment,
   index: string | undefined,
 ): Promise<Enclosure | null> {
   if (enclose === null) return null;
@@ -85,7 +83,7 @@ const SCRATCH_FOLDER = /^(?:scratch|ralph-index-.*)$/;
 export async function execGit(
   repository: Repository,
   args: readonly string[],
-  extraEnv: Readonly<Record<string, string>> = {},
+  extraEnv: Environment = {},
   { as = 'ralph', ...options }: GitOptions = {},
 ): Promise<Execution> {
   const isShort = as === 'ralph' && options.isBackground !== true;
@@ -134,7 +132,7 @@ export async function gitLine(
 }
 
 /** Makes the command for one git, with more variables in its environment. */
-export type OneGit = (args: readonly string[], variables?: Readonly<Record<string, string>>) => string;
+export type OneGit = (args: readonly string[], variables?: Environment) => string;
 
 /** Stdout is in Latin-1. The code is null if the line was interrupted. */
 export interface LineAnswer extends Pick<Execution, 'code' | 'stderr'> {
@@ -168,7 +166,7 @@ export function guarded(
 async function run(
   repository: Repository,
   argv: readonly [string, ...string[]],
-  env: Readonly<Record<string, string>>,
+  env: Environment,
   { index, ...options }: Partial<Parameters<typeof exec>[1]> & { readonly index: string | undefined },
 ): Promise<Execution> {
   const { folder, interrupt, command } = repository;
@@ -237,7 +235,7 @@ const MAX_BYTES = 2 ** 30;
 export async function gitOutput(
   repository: Repository,
   args: readonly string[],
-  extraEnv: Readonly<Record<string, string>> = {},
+  extraEnv: Environment = {},
 ): Promise<string> {
   const answer = await execGit(repository, args, extraEnv);
   if (answer.code !== 0) throw gitFailure(args, answer);
@@ -332,7 +330,7 @@ function subcommandIn(args: readonly string[]): string {
 }
 
 /** An environment in which git never prompts, opens no editor and starts no background maintenance. */
-export function nonInteractiveEnv(env: Readonly<Record<string, string>>): Record<string, string> {
+export function nonInteractiveEnv(env: Environment): Record<string, string> {
   const quiet: Record<string, string> = {
     ...env,
     GIT_TERMINAL_PROMPT: '0',
@@ -347,10 +345,7 @@ export function nonInteractiveEnv(env: Readonly<Record<string, string>>): Record
 }
 
 /** Adds git settings to an environment. */
-export function withGitConfig(
-  env: Readonly<Record<string, string>>,
-  settings: Readonly<Record<string, string>>,
-): Record<string, string> {
+export function withGitConfig(env: Environment, settings: Environment): Record<string, string> {
   const result: Record<string, string> = { ...env };
   let count = Number(env['GIT_CONFIG_COUNT'] ?? 0) || 0;
   for (const [key, value] of Object.entries(settings)) {

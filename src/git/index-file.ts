@@ -1,5 +1,14 @@
-/** What the index file itself tells without running git. Remembered per folder until the file changes. */
-import { closeSync, lstatSync, readFileSync, readSync } from 'node:fs';
+/** The index as a file: what it tells without running git, remembered per folder until the file changes, and the copies of it. */
+import {
+  closeSync,
+  lstatSync,
+  readFileSync,
+  readSync,
+  fstatSync,
+  futimesSync,
+  writeFileSync,
+  rmSync,
+} from 'node:fs';
 import { openRegular } from '../files/files.ts';
 import { gitPath, type Repository } from './git.ts';
 
@@ -50,7 +59,7 @@ export async function indexPath(repository: Repository): Promise<string> {
 const knownIndexes = new Map<string, IndexFile>();
 
 /** Identifies the content of a file; the path is in Latin-1. */
-export function stampOf(path: string): string {
+function stampOf(path: string): string {
   const { ino, size, mtimeNs } = lstatSync(Buffer.from(path, 'latin1'), { bigint: true });
   return [ino, size, mtimeNs].join();
 }
@@ -86,3 +95,69 @@ function inspect(index: Buffer): Omit<IndexFile, 'path' | 'stamp'> {
 const HEADER_BYTES = 12;
 /** The mode of an entry is a number of 32 bits: 160000, in octal. */
 const GITLINK_MODE_BYTES = Buffer.from([0, 0, 0xe0, 0]);
+
+/**
+ * Copies an index with its time: git reads the files that are not older than it, because they may have changed since. Follows no
+ * link at either end.
+ */
+export function copyIndexFile(from: string | Buffer, to: string): void {
+  const source = openRegular(from, 'read');
+  try {
+    const { atimeMs, mtimeMs } = fstatSync(source);
+    const target = openRegular(to, 'create');
+    try {
+      writeFileSync(target, readFileSync(source));
+      futimesSync(target, atimeMs / 1000, Math.floor(mtimeMs) / 1000);
+    } finally {
+      closeSync(target);
+    }
+  } finally {
+    closeSync(source);
+  }
+}
+
+/** An index that was left in a scratch file: a copy of the user's index, with the files that were untracked then. */
+interface ScratchIndex {
+  /** The stamp of the user's index that it is a copy of. */
+  readonly of: string;
+  readonly stamp: string;
+  /** From the workspace, in Latin-1. */
+  readonly untracked: readonly string[];
+}
+
+/** Takes out the index in a scratch file, if it and the user's index are as they were; else null. */
+export function takeScratchIndex(scratch: string, index: IndexFile | null): ScratchIndex | null {
+  const left = scratchIndexes.get(scratch);
+  scratchIndexes.delete(scratch);
+  const isCurrent = left?.of === index?.stamp && left?.stamp === stampOfScratch(scratch);
+  return isCurrent ? (left ?? null) : null;
+}
+
+/** Keeps the index in a scratch file for the next look at the working tree. */
+export function keepScratchIndex(scratch: string, left: Omit<ScratchIndex, 'stamp'>): void {
+  const stamp = stampOfScratch(scratch);
+  if (stamp !== null) scratchIndexes.set(scratch, { ...left, stamp });
+}
+
+export function isScratchKept(scratch: string): boolean {
+  return scratchIndexes.has(scratch);
+}
+
+/** Removes an index that was kept. */
+export function dropScratchIndex(scratch: string): void {
+  scratchIndexes.delete(scratch);
+  // `rmSync` loads more of Node.js, and most often there is none.
+  if (lstatSync(scratch, { throwIfNoEntry: false }) !== undefined) rmSync(scratch, { force: true });
+}
+
+/** Changes whenever git writes the index; null if there is none. */
+function stampOfScratch(scratch: string): string | null {
+  try {
+    return stampOf(Buffer.from(scratch).toString('latin1'));
+  } catch {
+    return null;
+  }
+}
+
+/** By scratch file. */
+const scratchIndexes = new Map<string, ScratchIndex>();

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { GITLINK_MODE } from './differences.ts';
 import { execGit, gitOutput, utf8, type Repository } from './git.ts';
-import { isInside, realPath } from '../files/paths.ts';
+import { isInside, realPath } from '../files/files.ts';
 
 /**
  * The nested repositories that removing a worktree would delete and that have commits no remote has. Their git folders are

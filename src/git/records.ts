@@ -113,10 +113,14 @@ export async function listRecords(
       const [commit = '', ref = ''] = line.split(' ');
       return [ref.slice(prefix.length), commit];
     });
-  return new Map(found.toSorted(([a], [b]) => rank(a) - rank(b)));
+  return inOrder(found);
 }
 
-/** Sorts the start first, then the checkpoints, then the records before rewinds. */
+/** The start comes first, then the checkpoints, then the records before rewinds. */
+export function inOrder(records: Iterable<readonly [string, string]>): ReadonlyMap<string, string> {
+  return new Map([...records].toSorted(([a], [b]) => rank(a) - rank(b)));
+}
+
 function rank(name: string): number {
   if (name === 'start') return -1;
   return isNumber(name) ? Number(name) : Number.MAX_SAFE_INTEGER / 2 + rewindNumber(name);

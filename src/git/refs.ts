@@ -4,6 +4,7 @@
  */
 import { inQuotes } from '../loop/shell-quote.ts';
 import { gitLine, gitOutput, outputIn, resolveRevision, type OneGit, type Repository } from './git.ts';
+import { rule, type Rule } from '../loop/shape.ts';
 
 /** The commit that is checked out; null before the first commit. */
 export function headCommit(repository: Repository): Promise<string | null> {
@@ -73,3 +74,9 @@ const IDENTITY = {
   GIT_COMMITTER_NAME: NAME,
   GIT_COMMITTER_EMAIL: EMAIL,
 };
+
+/** The id of a commit or a tree, as git writes it. Any other text could be read as an option or a revision. */
+export const objectId: Rule = rule(
+  'the id of a git object',
+  (value) => typeof value === 'string' && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(value),
+);

@@ -5,9 +5,9 @@
  * recorded and it may have existed. Git can tell only once that `.gitignore` is restored. So the first pass postpones such
  * removals, and the second pass removes the files that turn out not to be ignored.
  */
-import { foldersOf } from './folders.ts';
+import { foldersOf } from './path-kind.ts';
 import { execGit, gitFailure, gitOutput, prefixOf, type Repository } from './git.ts';
-import { RestoreError } from './restore-error.ts';
+import { RestoreError } from './git-error.ts';
 import { treeWithChangesUndone, type FileChange, type RestorePlan } from './restore-plan.ts';
 import { ISOLATED, writeTree } from './tree.ts';
 

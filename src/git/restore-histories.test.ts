@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { filesIn, filesOf, put, sorted, type Files } from '../../test/rig/git-history.ts';
-import { RestoreError } from './restore-error.ts';
+import { RestoreError } from './git-error.ts';
 import { restoreFiles } from './restore.ts';
 import { recordTree } from './refs.ts';
 import { writeTree } from './tree.ts';

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { gitOutput, topOf, utf8, type Repository } from './git.ts';
 import { blockedBy, kindOf } from './path-kind.ts';
-import { RestoreError } from './restore-error.ts';
+import { RestoreError } from './git-error.ts';
 import type { FileChange } from './restore-plan.ts';
 
 /** Refuses to replace a folder that has ignored files: git would delete them, and they are not recorded. */

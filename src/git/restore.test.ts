@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
-import { RestoreError } from './restore-error.ts';
+import { RestoreError } from './git-error.ts';
 import { restoreFiles } from './restore.ts';
 import { recordTree } from './refs.ts';
 import { writeTree } from './tree.ts';

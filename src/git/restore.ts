@@ -15,7 +15,7 @@ import { gitOutput, topOf, utf8, type Repository } from './git.ts';
 import { kindOf } from './path-kind.ts';
 import { leftOutOf } from './records.ts';
 import { applyRestore } from './restore-apply.ts';
-import { RestoreError } from './restore-error.ts';
+import { RestoreError } from './git-error.ts';
 import { planRestore, type FileChange } from './restore-plan.ts';
 import { refuseFoldersInTheWay, refuseIncomplete } from './restore-verify.ts';
 import { withTree } from './tree.ts';

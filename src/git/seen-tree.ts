@@ -6,9 +6,11 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { addContent, MAX_BYTES } from './fingerprint.ts';
-import type { Repository } from './git.ts';
-import { stagedChanges } from './staged.ts';
-import { withTree, type SeenTree } from './tree.ts';
+import { type Repository, gitOutput } from './git.ts';
+import { withTree, type SeenTree, isRalphs } from './tree.ts';
+import { parseDifferences, RAW_OPTIONS } from './differences.ts';
+import { indexFile } from './index-file.ts';
+import { emptyTree } from './refs.ts';
 
 /** Writes the working tree; `scratch` is a file that no other process uses, and stays for the next look. */
 export function seeTree(repository: Repository, scratch: string): Promise<SeenTree> {
@@ -33,3 +35,30 @@ export async function fingerprintOfSeen(
   for (const path of large) budget -= addContent(hash, Buffer.from(`${top}${path}`, 'latin1'), budget);
   return hash.digest('hex');
 }
+
+/**
+ * Identifies the staged changes, but for `.ralph` folders. Remembered until HEAD or the index changes. `head` is the tree of HEAD,
+ * empty before the first commit.
+ */
+export async function stagedChanges(repository: Repository, head: string): Promise<string> {
+  const stamp = (await indexFile(repository))?.stamp ?? null;
+  const known = knownStaged.get(repository.folder);
+  if (known !== undefined && known.stamp === stamp && known.head === head) return known.hash;
+  const base = head === '' ? await emptyTree(repository) : head;
+  const args = ['diff-index', '--cached', ...RAW_OPTIONS, '--ignore-submodules=none', base];
+  const listed = parseDifferences(await gitOutput(repository, args));
+  const counted = listed.filter(({ path }) => !isRalphs(path));
+  const hash = createHash('sha256').update(JSON.stringify(counted)).digest('hex');
+  knownStaged.set(repository.folder, { head, stamp, hash });
+  return hash;
+}
+
+interface Staged {
+  readonly head: string;
+  /** Changes with the index. */
+  readonly stamp: string | null;
+  readonly hash: string;
+}
+
+/** By folder. */
+const knownStaged = new Map<string, Staged>();

@@ -5,7 +5,7 @@ import { GitFolder } from '../../test/rig/git-folder.ts';
 import { changesSince } from './changes.ts';
 import { finishCommit, prepareCommit } from './commit.ts';
 import { readCommit } from './made-commit.ts';
-import { stagedChanges } from './staged.ts';
+import { stagedChanges } from './seen-tree.ts';
 import { recordTree } from './refs.ts';
 import { writeTree } from './tree.ts';
 

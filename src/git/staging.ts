@@ -7,12 +7,11 @@
  */
 import { existsSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PRIVATE_FILE } from '../files/files.ts';
-import { readJsonFile } from '../files/read-json.ts';
+import { PRIVATE_FILE, readJsonFile } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, list, rule, string } from '../loop/shape.ts';
 import { parseDifferences, RAW_OPTIONS, type Difference } from './differences.ts';
-import { foldersOf } from './folders.ts';
+import { foldersOf } from './path-kind.ts';
 import { execGit, gitFailure, gitOutput, type Repository } from './git.ts';
 import type { MadeCommit } from './made-commit.ts';
 import { headOrEmpty } from './refs.ts';

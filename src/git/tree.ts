@@ -10,8 +10,7 @@
  */
 import { lstatSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { PRIVATE_FOLDER } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
+import { PRIVATE_FOLDER, makeFolders } from '../files/files.ts';
 import { counted, sizeText } from '../loop/counted.ts';
 import {
   bothOf,
@@ -25,9 +24,15 @@ import {
   type OneGit,
   type Repository,
 } from './git.ts';
-import { copyIndexFile } from './copy-index.ts';
-import { entriesIn, indexFile, indexPath } from './index-file.ts';
-import { isKept, keepIndex, takeKeptIndex } from './kept-index.ts';
+import {
+  copyIndexFile,
+  entriesIn,
+  indexFile,
+  indexPath,
+  isScratchKept,
+  keepScratchIndex,
+  takeScratchIndex,
+} from './index-file.ts';
 import { withoutNestedFilters } from './nested-filters.ts';
 import {
   fromTop,
@@ -56,7 +61,7 @@ export async function withTree<T>(
 ): Promise<T> {
   try {
     const index = await indexFile(repository);
-    const before = takeKeptIndex(scratch, index)?.untracked ?? null;
+    const before = takeScratchIndex(scratch, index)?.untracked ?? null;
     const { untracked, added, commit, head } = await fill(repository, scratch, before);
     const { recorded, large } = untracked;
     let { tree } = added;
@@ -67,7 +72,7 @@ export async function withTree<T>(
     // A tracked file that is missing is out of the index, and is not found again there if git also ignores it.
     const own = recorded.filter((path) => !isRalphs(path));
     if (keepsIndex && added.isComplete && entriesIn(scratch) === (index?.entries ?? NaN) + own.length)
-      keepIndex(scratch, { of: index?.stamp ?? '', untracked: own });
+      keepScratchIndex(scratch, { of: index?.stamp ?? '', untracked: own });
     const hasNested = index?.mayHaveNested === true || recorded.some(isNested);
     const isWhole = added.isComplete && !hasNested;
     return await use({
@@ -79,7 +84,7 @@ export async function withTree<T>(
       isWhole,
     });
   } finally {
-    if (!isKept(scratch)) rmSync(scratch, { force: true });
+    if (!isScratchKept(scratch)) rmSync(scratch, { force: true });
     rmSync(`${scratch}.lock`, { force: true });
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
-import { isInside } from '../files/paths.ts';
+import { isInside } from '../files/files.ts';
 import {
   addTree,
   isTaken,

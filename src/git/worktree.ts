@@ -20,9 +20,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative, resolve as resolvePath } from 'node:path';
 import { below } from '../files/below.ts';
-import { foundAt, openRegular, textOf } from '../files/files.ts';
-import { isInside, realPath } from '../files/paths.ts';
-import { readJsonFile } from '../files/read-json.ts';
+import { foundAt, openRegular, textOf, isInside, realPath, readJsonFile } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { fields, fits, nonBlank } from '../loop/shape.ts';
 import { changeConfig } from './change-config.ts';

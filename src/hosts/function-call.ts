@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openRegular, PRIVATE_FILE } from '../files/files.ts';
 import type { Marker } from '../process/process-table.ts';
+import type { Environment } from '../process/process.ts';
 
 export interface CallSpec {
   /** For the output and the exit status. */
   readonly folder: string;
   readonly promptFile: string;
   readonly workspace: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
   readonly marker: Marker;
 }
 
@@ -22,7 +23,7 @@ export interface Call {
   readonly prompt: string;
   readonly folder: string;
   readonly workspace: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
   /** Aborted when the run has to end. */
   readonly signal: AbortSignal;
   /** Writes one line in the format of the agent `scripted`. */

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { until } from '../../test/rig/cli/until.ts';
-import { processes } from '../process/process.ts';
 import { functionHost } from './function.ts';
 import type { Performer } from './function-call.ts';
 import type { HostedRun } from './host.ts';
@@ -26,7 +25,6 @@ const open = (perform: Performer) =>
       marker: { name: 'RALPH_RUN_ID', value: folder },
     }),
     perform,
-    processes,
   );
 const REQUEST = { run: '1.1', receipt: null };
 const RESULT = { events: [{ type: 'result', ok: true }], stderr: 'hm', code: 0 };

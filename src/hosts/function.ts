@@ -9,36 +9,28 @@
  * 4. After `stop` no process with the run's marker is left: everything that was started with the run's environment is
  *    ended.
  */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
 import type { StrayProcess } from '../loop/receipt.ts';
-import { exitStatus, hasStarted } from '../process/shim-files.ts';
+import { exitStatus, hasStarted, noteStart } from '../process/shim.ts';
 import { killAll } from '../process/stop.ts';
-import { unknownBirth, type ProcessTable } from '../process/process-table.ts';
+import { processes } from '../process/process.ts';
+import { unknownBirth } from '../process/process-table.ts';
 import { Tail } from '../process/tail.ts';
 import { FunctionCall, type CallSpec, type Performer } from './function-call.ts';
 import type { Host, HostedRun, OutputStream } from './host.ts';
 
 /** Runs agents as function calls; `describe` returns the spec of a run. */
-export function functionHost(
-  describe: (run: string) => CallSpec,
-  perform: Performer,
-  table: ProcessTable,
-): Host {
+export function functionHost(describe: (run: string) => CallSpec, perform: Performer): Host {
   return {
     outlivesOwner: false,
     async find({ run }) {
       const spec = describe(run);
-      return hasStarted(spec.folder) ? new FunctionRun(spec, null, table) : null;
+      return hasStarted(spec.folder) ? new FunctionRun(spec, null) : null;
     },
     async start({ run }) {
       const spec = describe(run);
-      makeFolders(spec.folder, PRIVATE_FOLDER);
-      // Created exclusively, so that the run starts at most once. There is no process to name, hence 0.
-      writeFileSync(join(spec.folder, 'started'), '0\n', { flag: 'wx', mode: PRIVATE_FILE });
-      return new FunctionRun(spec, new FunctionCall(run, spec, perform), table);
+      noteStart(spec.folder);
+      return new FunctionRun(spec, new FunctionCall(run, spec, perform));
     },
   };
 }
@@ -50,15 +42,13 @@ class FunctionRun implements HostedRun {
   readonly ended: Promise<void>;
   readonly #spec: CallSpec;
   readonly #call: FunctionCall | null;
-  readonly #table: ProcessTable;
   readonly #tails: Tail[] = [];
   #abandon: () => void = () => {};
 
   /** `call` is null for a run of another program, or of an earlier start of this one. */
-  constructor(spec: CallSpec, call: FunctionCall | null, table: ProcessTable) {
+  constructor(spec: CallSpec, call: FunctionCall | null) {
     this.#spec = spec;
     this.#call = call;
-    this.#table = table;
     const abandoned = new Promise<void>((resolve) => {
       this.#abandon = resolve;
     });
@@ -84,7 +74,7 @@ class FunctionRun implements HostedRun {
     }
     const { marker, workspace: folder } = this.#spec;
     const run = { shim: unknownBirth(0), marker, folder, spared };
-    await killAll(async () => (await this.#table.left(run)).pids, graceMs);
+    await killAll(async () => (await processes.left(run)).pids, graceMs);
     return [];
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ownText } from './own-text.ts';
-import { asksQuestion, looksReady } from './readiness.ts';
+import { asksQuestion, looksReady } from './pane-run.ts';
 
 const PROMPT = `# Task
 Fix the parser, run the tests and commit.

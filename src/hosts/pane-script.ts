@@ -1,3 +1,5 @@
+import type { Environment } from '../process/process.ts';
+
 /**
  * The script that tmux starts in a pane. It replaces itself with a program that has exactly the given environment, and the
  * variables that describe the terminal. The environment may be larger than a command of tmux, and must not be seen in the
@@ -22,7 +24,7 @@ export interface PaneProgram {
   readonly argv: readonly string[];
   /** An absolute path. */
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
 }
 
 /** A shell cannot export any other name. */

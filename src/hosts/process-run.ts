@@ -2,22 +2,25 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StrayProcess } from '../loop/receipt.ts';
-import type { Birth, Marker, ProcessTable, SweptRun } from '../process/process-table.ts';
+import type { Birth, Marker, SweptRun } from '../process/process-table.ts';
+import { processes } from '../process/process.ts';
 import { NAMESPACE_FILE } from '../process/sandboxed.ts';
-import { exitStatus, shimPid } from '../process/shim-files.ts';
+import { exitStatus, shimPid } from '../process/shim.ts';
 import { stopRun } from '../process/stop.ts';
 import { Tail } from '../process/tail.ts';
 import { turn } from '../process/turns.ts';
 import { watchFolder } from '../process/watch.ts';
 import type { HostedRun, OutputStream } from './host.ts';
-import { writeReceipt } from './receipt.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { PRIVATE_FILE, readJsonFile } from '../files/files.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import { fields, fits, shortText, whole } from '../loop/shape.ts';
 
 export class ProcessRun implements HostedRun {
   readonly receipt: Birth;
   readonly ended: Promise<void>;
   readonly #folder: string;
   readonly #swept: SweptRun;
-  readonly #table: ProcessTable;
   readonly #release: () => void;
   readonly #tails: Tail[] = [];
   /** Null for our own child. */
@@ -33,20 +36,18 @@ export class ProcessRun implements HostedRun {
     { folder, cwd, marker }: { readonly folder: string; readonly cwd: string; readonly marker: Marker },
     birth: Birth,
     exited: Promise<number | null> | null,
-    table: ProcessTable,
     release: () => void = () => {},
   ) {
     this.receipt = birth;
     this.#folder = folder;
     this.#swept = { shim: birth, marker, folder: cwd, namespaceFile: join(folder, NAMESPACE_FILE) };
-    this.#table = table;
     this.#release = release;
     this.#adoption = exited === null ? waitUntil(folder, () => this.#hasEnded()) : null;
     this.ended = this.#keepStatus(exited ?? this.#adoption?.over);
   }
 
   get isOfEarlierBoot(): boolean {
-    const boot = this.#table.birth(process.pid)?.bootId ?? '';
+    const boot = processes.birth(process.pid)?.bootId ?? '';
     const { bootId } = this.receipt;
     return boot !== '' && bootId !== '' && bootId !== boot;
   }
@@ -66,7 +67,7 @@ export class ProcessRun implements HostedRun {
   }
 
   async stop(graceMs: number, spared: readonly number[] = []): Promise<readonly StrayProcess[]> {
-    const { strays } = await stopRun({ ...this.#swept, graceMs, spared }, this.#table);
+    const { strays } = await stopRun({ ...this.#swept, graceMs, spared }, processes);
     await this.ended;
     return strays;
   }
@@ -103,8 +104,8 @@ export class ProcessRun implements HostedRun {
 
   async #hasEnded(): Promise<boolean> {
     if (exitStatus(this.#folder) !== null) return true;
-    if (this.#table.lives(this.receipt)) return false;
-    return (await this.#table.left(this.#swept)).pids.length === 0;
+    if (processes.lives(this.receipt)) return false;
+    return (await processes.left(this.#swept)).pids.length === 0;
   }
 }
 
@@ -140,4 +141,33 @@ function waitUntil(folder: string, hasEnded: () => Promise<boolean>): Adoption {
     look();
   });
   return { over, cancel: () => cancel?.() };
+}
+
+/** Writes the receipt into the run's folder, for an owner that finds the run without a receipt in the journal. */
+function writeReceipt(folder: string, birth: Birth): void {
+  try {
+    // An adopted run has one already.
+    if (isDeepStrictEqual(readReceipt(folder), birth)) return;
+    replaceFile(fileIn(folder), `${JSON.stringify(birth)}\n`, { mode: PRIVATE_FILE });
+  } catch {
+    // The journal has the receipt too, and the marker identifies the run.
+  }
+}
+
+/** Null if there is no valid receipt. */
+export function readReceipt(folder: string): Birth | null {
+  const value = readJsonFile(fileIn(folder), MAX_BYTES);
+  return isBirth(value) ? value : null;
+}
+
+function isBirth(value: unknown): value is Birth {
+  return fits(BIRTH, value);
+}
+
+const text = shortText(200);
+const BIRTH = fields({ pid: whole(1), startTime: text, bootId: text, pidNamespace: text });
+const MAX_BYTES = 4000;
+
+function fileIn(folder: string): string {
+  return join(folder, 'receipt.json');
 }

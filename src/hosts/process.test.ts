@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { processes } from '../process/process.ts';
-import { exitStatus, shimPid } from '../process/shim-files.ts';
+import { exitStatus, shimPid } from '../process/shim.ts';
 import { watchFolder } from '../process/watch.ts';
 import type { Host, HostedRun } from './host.ts';
 import { processHost, type ProcessSpec } from './process.ts';
@@ -23,7 +23,7 @@ beforeEach(() => {
     env: { PATH: process.env['PATH'] ?? '' },
     marker: { name: 'RALPH_RUN_ID', value: root },
   };
-  host = processHost(() => spec, processes);
+  host = processHost(() => spec);
   mkdirSync(spec.folder, { recursive: true });
   writeFileSync(join(spec.folder, 'prompt.md'), 'prompt\n');
 });

@@ -11,28 +11,26 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PRIVATE_FOLDER } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
+import { PRIVATE_FOLDER, makeFolders } from '../files/files.ts';
 import { findCommand } from '../process/command.ts';
 import { shellQuote } from '../loop/shell-quote.ts';
 import type { Wrapper } from '../process/sandboxed.ts';
-import { exitStatus, hasStarted, shimPid } from '../process/shim-files.ts';
-import { startShim } from '../process/shim.ts';
-import { unknownBirth, type Birth, type Marker, type ProcessTable } from '../process/process-table.ts';
+import { exitStatus, hasStarted, shimPid, startShim } from '../process/shim.ts';
+import { unknownBirth, type Birth, type Marker } from '../process/process-table.ts';
 import { turn } from '../process/turns.ts';
 import { NotStarted, type Host, type HostedRun } from './host.ts';
-import { ProcessRun } from './process-run.ts';
-import { readReceipt } from './receipt.ts';
+import { ProcessRun, readReceipt } from './process-run.ts';
+import { processes, type Environment } from '../process/process.ts';
 
 /** Runs agents as processes; `describe` returns the spec of a run. */
-export function processHost(describe: (run: string) => ProcessSpec, table: ProcessTable): Host {
+export function processHost(describe: (run: string) => ProcessSpec): Host {
   return {
     outlivesOwner: true,
     async find({ run, receipt }) {
-      return find(describe(run), receipt, table);
+      return find(describe(run), receipt);
     },
     async start({ run }) {
-      return start(describe(run), table);
+      return start(describe(run));
     },
   };
 }
@@ -43,7 +41,7 @@ export interface ProcessSpec {
   /** Called only when the run is started. */
   readonly argv: () => readonly string[];
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
   /** The file for its stdin; null for empty input. */
   readonly stdin: string | null;
   readonly marker: Marker;
@@ -51,7 +49,7 @@ export interface ProcessSpec {
   readonly sandbox?: ((program: string) => Promise<Wrapper>) | undefined;
 }
 
-async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun> {
+async function start(spec: ProcessSpec): Promise<HostedRun> {
   const { folder, cwd, env, marker, stdin } = spec;
   const argv = resolveCommand(spec);
   makeFolders(folder, PRIVATE_FOLDER);
@@ -68,8 +66,8 @@ async function start(spec: ProcessSpec, table: ProcessTable): Promise<HostedRun>
     stderr: join(folder, 'stderr.log'),
     sandbox,
   };
-  const shim = await startShim(command, table);
-  return new ProcessRun(spec, shim.birth, shim.ended, table, () => shim.release());
+  const shim = await startShim(command, processes);
+  return new ProcessRun(spec, shim.birth, shim.ended, () => shim.release());
 }
 
 /** The command line with the path of its program; throws `NotStarted` if it cannot work. */
@@ -106,34 +104,30 @@ export function resolveCommand({
 /** The limit of Linux for one argument; other systems allow more. */
 const MAX_ARGUMENT_BYTES = 128 * 1024 - 1;
 
-async function find(
-  spec: ProcessSpec,
-  journaled: Birth | null,
-  table: ProcessTable,
-): Promise<HostedRun | null> {
+async function find(spec: ProcessSpec, journaled: Birth | null): Promise<HostedRun | null> {
   const { folder } = spec;
-  const written = confirmed(readReceipt(folder), spec.marker, table);
+  const written = confirmed(readReceipt(folder), spec.marker);
   const receipt = journaled ?? written;
   if (exitStatus(folder) !== null) {
-    return new ProcessRun(spec, receipt ?? unknownBirth(shimPid(folder) ?? 0), ENDED, table);
+    return new ProcessRun(spec, receipt ?? unknownBirth(shimPid(folder) ?? 0), ENDED);
   }
   for (const birth of [journaled, written]) {
-    if (birth !== null && table.lives(birth)) return new ProcessRun(spec, birth, null, table);
+    if (birth !== null && processes.lives(birth)) return new ProcessRun(spec, birth, null);
   }
-  const marked = await findMarked(spec, table);
+  const marked = await findMarked(spec);
   const pid = shimPid(folder);
   if (marked.length > 0) {
-    const shim = pid !== null && marked.includes(pid) ? table.birth(pid) : null;
-    return new ProcessRun(spec, shim ?? receipt ?? unknownBirth(0), null, table);
+    const shim = pid !== null && marked.includes(pid) ? processes.birth(pid) : null;
+    return new ProcessRun(spec, shim ?? receipt ?? unknownBirth(0), null);
   }
   if (receipt === null && !hasStarted(folder)) return null;
-  return new ProcessRun(spec, receipt ?? unknownBirth(pid ?? 0), ENDED, table);
+  return new ProcessRun(spec, receipt ?? unknownBirth(pid ?? 0), ENDED);
 }
 
 /** A receipt from a file, or only its pid if the process with this birth is gone or is not of this run. */
-function confirmed(written: Birth | null, marker: Marker, table: ProcessTable): Birth | null {
+function confirmed(written: Birth | null, marker: Marker): Birth | null {
   if (written === null) return null;
-  const isOurs = table.lives(written) && table.carries(written.pid, marker) !== false;
+  const isOurs = processes.lives(written) && processes.carries(written.pid, marker) !== false;
   return isOurs ? written : unknownBirth(written.pid);
 }
 
@@ -141,10 +135,10 @@ function confirmed(written: Birth | null, marker: Marker, table: ProcessTable): 
 const ENDED = Promise.resolve(null);
 
 /** Processes with the marker. Waits for a shim that was just started until it has written its pid. */
-async function findMarked({ folder, marker }: ProcessSpec, table: ProcessTable): Promise<readonly number[]> {
+async function findMarked({ folder, marker }: ProcessSpec): Promise<readonly number[]> {
   for (let looks = 0; ; looks++) {
     // oxlint-disable-next-line no-await-in-loop -- it is not our child, so there is no event
-    const marked = await table.marked(marker);
+    const marked = await processes.marked(marker);
     if (marked.length === 0 || shimPid(folder) !== null || looks > 200) return marked;
     // oxlint-disable-next-line no-await-in-loop -- as above
     await sleep(5);

@@ -7,14 +7,12 @@
  * 3. A run continues without its owner. An owner that has no turn to give leaves it as it is.
  * 4. The output is in the run's folder before its exit status is, so a run that has a status is complete.
  */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER, textOf } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
+import { PRIVATE_FILE, textOf } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import type { StrayProcess } from '../loop/receipt.ts';
 import { unknownBirth } from '../process/process-table.ts';
-import { exitStatus, hasStarted } from '../process/shim-files.ts';
+import { exitStatus, hasStarted, noteStart } from '../process/shim.ts';
 import { Tail } from '../process/tail.ts';
 import type { Host, HostedRun, OutputStream } from './host.ts';
 
@@ -39,9 +37,7 @@ export function sessionHost(describe: (run: string) => SessionRunFiles, turns: S
     },
     async start({ run }) {
       const files = describe(run);
-      makeFolders(files.folder, PRIVATE_FOLDER);
-      // Created exclusively, so that the run starts at most once. There is no process to name, hence 0.
-      writeFileSync(join(files.folder, 'started'), '0\n', { flag: 'wx', mode: PRIVATE_FILE });
+      noteStart(files.folder);
       const isOver = endWith(files);
       if (!isOver) turns.prompted(textOf(files.prompt) ?? '');
       return new SessionRun(files.folder, isOver);

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Terminals } from '../../test/rig/cli/terminal.ts';
 import { RiggedTmux } from '../../test/rig/cli/tmux.ts';
 import { until } from '../../test/rig/cli/until.ts';
-import { processes } from '../process/process.ts';
 import { pasteInto, startInPane } from '../tmux/pane.ts';
 import { placeIn } from '../tmux/place.ts';
 import { TmuxServer } from '../tmux/server.ts';
@@ -57,7 +56,7 @@ function stage(args: readonly string[], more: Partial<PaneSpec> = {}) {
     ...more,
   });
   const prompt = (text: string): void => writeFileSync(join(folder, 'prompt.md'), text);
-  return { loop, folder, got, prompt, host: tmuxHost(spec, processes) };
+  return { loop, folder, got, prompt, host: tmuxHost(spec) };
 }
 
 const start = (host: Host) => host.start({ run: '1.1', receipt: null });

@@ -9,10 +9,10 @@
  */
 import { closeSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
+import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER, makeFolders } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { unknownBirth, type ProcessTable } from '../process/process-table.ts';
+import { processes } from '../process/process.ts';
+import { unknownBirth } from '../process/process-table.ts';
 import { shimCommand, shimEnvironment } from '../process/shim.ts';
 import { startInPane } from '../tmux/pane.ts';
 import { TmuxError } from '../tmux/server.ts';
@@ -24,10 +24,10 @@ import { processHost, resolveCommand } from './process.ts';
 import { ProcessRun } from './process-run.ts';
 
 /** Runs agents in panes; `describe` returns the spec of a run. */
-export function tmuxHost(describe: (run: string) => PaneSpec, table: ProcessTable): Host {
-  const processes = processHost(describe, table);
+export function tmuxHost(describe: (run: string) => PaneSpec): Host {
+  const inProcess = processHost(describe);
   const find: Host['find'] = async (request) => {
-    const found = await processes.find(request);
+    const found = await inProcess.find(request);
     return found === null ? null : new PaneRun(found, describe(request.run));
   };
   return {
@@ -37,7 +37,7 @@ export function tmuxHost(describe: (run: string) => PaneSpec, table: ProcessTabl
       const spec = describe(request.run);
       const argv = resolveCommand(spec);
       try {
-        return await start(spec, argv, table);
+        return await start(spec, argv);
       } catch (error) {
         if (!(error instanceof TmuxError)) throw error;
         // A script that was not started yet finds its file gone.
@@ -51,11 +51,7 @@ export function tmuxHost(describe: (run: string) => PaneSpec, table: ProcessTabl
   };
 }
 
-async function start(
-  spec: PaneSpec,
-  argv: readonly [string, ...string[]],
-  table: ProcessTable,
-): Promise<HostedRun> {
+async function start(spec: PaneSpec, argv: readonly [string, ...string[]]): Promise<HostedRun> {
   const { folder, cwd, env, marker, server } = spec;
   const log = join(folder, 'stdout.log');
   makeFolders(folder, PRIVATE_FOLDER);
@@ -72,8 +68,8 @@ async function start(
     log,
     tag: marker.value,
   });
-  const birth = table.birth(pid) ?? unknownBirth(pid);
-  return new PaneRun(new ProcessRun(spec, birth, null, table), spec);
+  const birth = processes.birth(pid) ?? unknownBirth(pid);
+  return new PaneRun(new ProcessRun(spec, birth, null), spec);
 }
 
 function scriptIn(folder: string): string {

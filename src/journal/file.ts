@@ -22,16 +22,14 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER, readAll } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
+import { openRegular, PRIVATE_FILE, PRIVATE_FOLDER, readAll, makeFolders } from '../files/files.ts';
 import { counted } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { reasonOf } from '../user-error.ts';
 import { JournalError, type Journal } from './journal.ts';
-import { header, lineOf } from './lines.ts';
+import { header, lineOf, parseJournal, pass } from './lines.ts';
 import { datedName, hasIntact, keepIntact, OwnCopy } from './own-copy.ts';
-import { JOURNAL_START, pageAt } from './pages.ts';
-import { parseJournal, pass } from './parse.ts';
+import { type EventMark, JOURNAL_START, pageAt } from './pages.ts';
 import type { JournalMark } from './snapshot.ts';
 
 /** Opens a journal for its owner; creates it if there is none. An owner of a moment keeps no copy. */
@@ -81,7 +79,7 @@ export function openJournal(
     return new JournalError('fenced', `cannot write ${path}: another process has ${what} it; ${remedy}`);
   };
   /** Without `isThorough` the path is not looked at, which takes longer than the rest: a replaced file rarely has another link. */
-  const look = (isThorough: boolean): void => {
+  const verify = (isThorough: boolean): void => {
     const own = fstatSync(descriptor);
     const isAsWritten =
       own.size === size &&
@@ -109,11 +107,11 @@ export function openJournal(
           `cannot append to ${path}: it has ${length} events, the writer expected ${expected}`,
         );
       }
-      look(false);
+      verify(false);
       add(lineOf(event, length + 1));
       length++;
     },
-    look: () => look(true),
+    verify: () => verify(true),
     sync() {
       try {
         fdatasyncSync(descriptor);
@@ -162,13 +160,13 @@ export function readJournal(path: string, reader: JournalReader): JournalLength 
     const isKnown = isUnchanged || (known !== null && beginsWith(descriptor, known));
     reader.begin?.(isKnown);
     let next = isKnown && known !== null ? known : JOURNAL_START;
-    if (isUnchanged) return { bytes: next.bytes, unusable: 0 };
+    if (isUnchanged) return { events: next.events, bytes: next.bytes, unusable: 0 };
     for (;;) {
       const page = pageAt(descriptor, path, next);
       for (const [index, event] of page.events.entries())
         pass(event, reader.take.bind(reader), path, next.events + index + 2);
       ({ next } = page);
-      if (page.isEnd) return { bytes: next.bytes, unusable: page.unusable };
+      if (page.isEnd) return { ...next, unusable: page.unusable };
     }
   } finally {
     closeSync(descriptor);
@@ -189,9 +187,8 @@ function beginsWith(descriptor: number, { bytes, sum }: JournalMark): boolean {
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** How many bytes of a journal can be read, and how many at its end cannot. */
-export interface JournalLength {
-  readonly bytes: number;
+/** How much of a journal can be read, and how many bytes at its end cannot. */
+export interface JournalLength extends EventMark {
   readonly unusable: number;
 }
 

@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LoopEvent } from '../loop/event.ts';
 import { openJournal, readJournal } from './file.ts';
 import { JournalError, type Journal } from './journal.ts';
-import { memoryJournal } from './memory.ts';
+import { memoryJournal } from '../../test/rig/memory-journal.ts';
 
 let folder: string;
 let path: string;
@@ -161,21 +161,21 @@ describe('a journal file', () => {
     expect(read(join(folder, 'loops', 'a', kept))).toEqual(events(3));
   });
 
-  it('is restored by `look`, unless another process owns the loop now', () => {
+  it('is restored by `verify`, unless another process owns the loop now', () => {
     let isOwner = true;
     let restored = 0;
     const journal = filled(
       openJournal(path, undefined, { mayRestore: () => isOwner, restored: () => void restored++ }),
     );
-    journal.look();
+    journal.verify();
     expect(restored).toBe(0);
     rmSync(join(folder, 'loops'), { recursive: true });
-    journal.look();
+    journal.verify();
     expect(restored).toBe(1);
     expect(read(path)).toEqual(events(3));
     rmSync(join(folder, 'loops'), { recursive: true });
     isOwner = false;
-    expect(trouble(() => journal.look())?.reason).toBe('fenced');
+    expect(trouble(() => journal.verify())?.reason).toBe('fenced');
     close(journal);
     expect(existsSync(path)).toBe(false);
   });

@@ -7,7 +7,7 @@ export interface Journal {
   /** Writes the next event; throws if `expected` is not the number of events so far. */
   append(event: LoopEvent, expected: number): void;
   /** Checks that no other process has removed or changed the journal; restores it if it was removed, throws if it was changed. */
-  look(): void;
+  verify(): void;
   /** Returns when all appended events would survive a crash of the machine. */
   sync(): void;
   close(): void;

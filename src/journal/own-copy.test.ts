@@ -114,7 +114,7 @@ const CHANGES: Readonly<Record<string, readonly [what: string, change: () => voi
 describe.each(Object.entries(CHANGES))('a journal that another process has %s', (_, [what, change]) => {
   it.each([
     ['the next event', (journal: FileJournal) => journal.append(event(600), 600)],
-    ['a look', (journal: FileJournal) => journal.look()],
+    ['verify', (journal: FileJournal) => journal.verify()],
   ])('is noticed by %s, and the whole journal is kept beside it', (__, use) => {
     // More than the owner collects before it writes its copy.
     const journal = filled(600);
@@ -143,7 +143,7 @@ describe('an owner that took over', () => {
     filled(3).close();
     const journal = filled(5);
     truncateSync(path, 0);
-    lossOf(() => journal.look());
+    lossOf(() => journal.verify());
     journal.close();
     expect(read(intactCopy(path) ?? '')).toEqual(events(5));
   });
@@ -161,21 +161,21 @@ describe('an owner that took over', () => {
     expect(read()).toEqual(events(4));
   });
 
-  it('notices with a look that its file has another name now, and writes it again', () => {
+  it('notices with `verify` that its file has another name now, and writes it again', () => {
     const journal = filled(3);
     renameSync(path, `${path}.moved`);
-    journal.look();
+    journal.verify();
     journal.append(event(3), 3);
     journal.close();
     expect(read()).toEqual(events(4));
   });
 
-  it('notices with a look that another file has its name, although its own has one too', () => {
+  it('notices with `verify` that another file has its name, although its own has one too', () => {
     const journal = filled(3);
     linkSync(path, `${path}.link`);
     writeFileSync(`${path}.new`, 'hello\n');
     renameSync(`${path}.new`, path);
-    expect(lossOf(() => journal.look())).toContain('another process has replaced it');
+    expect(lossOf(() => journal.verify())).toContain('another process has replaced it');
     journal.close();
     expect(read(intactCopy(path) ?? '')).toEqual(events(3));
   });
@@ -185,7 +185,7 @@ describe('an owner without a copy', () => {
   it('saves what another process has only added to or replaced', () => {
     const journal = filled(3, { keepsCopy: false });
     appendFileSync(path, 'x\n');
-    expect(lossOf(() => journal.look())).toContain('an intact copy of what its owner wrote is');
+    expect(lossOf(() => journal.verify())).toContain('an intact copy of what its owner wrote is');
     journal.close();
     const [, kept = ''] = readdirSync(folder);
     expect(read(join(folder, kept))).toEqual(events(3));
@@ -194,7 +194,7 @@ describe('an owner without a copy', () => {
   it('says so if nothing intact is left', () => {
     const journal = filled(3, { keepsCopy: false });
     truncateSync(path, 50);
-    expect(lossOf(() => journal.look())).toContain(
+    expect(lossOf(() => journal.verify())).toContain(
       'an intact copy could not be kept: every copy of it was changed',
     );
     journal.close();

@@ -6,8 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { namesIn, openRegular, PRIVATE_FOLDER } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
+import { namesIn, openRegular, PRIVATE_FOLDER, makeFolders } from '../files/files.ts';
 import { reasonOf } from '../user-error.ts';
 import type { JournalMark } from './snapshot.ts';
 

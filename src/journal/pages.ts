@@ -10,8 +10,7 @@ import { closeSync, fstatSync } from 'node:fs';
 import { openRegular, readAll } from '../files/files.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { JournalError } from './journal.ts';
-import { readLine } from './lines.ts';
-import { damageAt, endOfHeader } from './parse.ts';
+import { readLine, damageAt, endOfHeader } from './lines.ts';
 
 /** How many events are before this place, and how many bytes. */
 export interface EventMark {

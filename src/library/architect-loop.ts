@@ -125,8 +125,8 @@ export class ArchitectLoop {
   /** Removes the progress file of the last run, and its link `.architect/ralph-progress.md`. */
   async cleanupProgress(): Promise<void> {
     if (this.#loop === null) return;
-    const { removeProgress } = await import('./open-loop.ts');
-    removeProgress(this.#loop.name, this.#workspace);
+    const { removeProgress } = await import('../loops/remove.ts');
+    removeProgress(this.#workspace, this.#loop.name);
   }
 
   #spec(): LoopSpec {

@@ -11,11 +11,7 @@ export function fileBus(path: string): FileBus {
   const absolute = resolve(path);
   return {
     async append(message) {
-      const [{ busAt }, { post }, { draft }] = await Promise.all([
-        import('../bus/bus-file.ts'),
-        import('../bus/bus.ts'),
-        import('../bus/message.ts'),
-      ]);
+      const { busAt, draft, post } = await import('../bus/bus.ts');
       const { runId = '', meta = {} } = message;
       return post(busAt(absolute), draft({ ...message, runId, meta }));
     },

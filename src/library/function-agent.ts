@@ -1,7 +1,6 @@
 /** An agent that is a function: its context, its result, and their translation into the lines of a run. */
-import type { TodoItem } from '../agents/agent.ts';
-import type { Call, Performed, Performer } from '../hosts/function-call.ts';
 import type { ErrorKind, Tokens } from '../loop/event.ts';
+import type { LoopRequest, TodoItem } from '../loops/loops.ts';
 
 /** Does the work of one run. If it throws, the run fails with that error. */
 export type AgentFunction = (context: AgentContext) => Promise<AgentResult> | AgentResult;
@@ -60,6 +59,10 @@ export type AgentReport =
   /** A usage limit: the loop waits until it resets (milliseconds since 1970), which costs no iteration. */
   | { readonly type: 'limit'; readonly message: string; readonly resetsAt?: number };
 
+/** How a loop calls it. */
+export type Performer = NonNullable<LoopRequest['perform']>;
+type Performed = Awaited<ReturnType<Performer>>;
+
 /** Adapts the function to the host. */
 export function performer(
   perform: AgentFunction,
@@ -74,7 +77,7 @@ export function performer(
   };
 }
 
-function contextOf(call: Call, agent: string, model: string | null): AgentContext {
+function contextOf(call: Parameters<Performer>[0], agent: string, model: string | null): AgentContext {
   return { ...call, iteration: Number.parseInt(call.run, 10), agent, model };
 }
 

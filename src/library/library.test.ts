@@ -24,8 +24,8 @@ describe('a loop that is done', () => {
   it('S1.51 S1.52 succeeds and warns if a recorded child outlives the wait, and leaves it alone (T024)', async () => {
     const workspace = openLibraryFolder();
     const { pgid } = startGroup();
-    const desk = join(workspace, '.ralph', 'loops', 'it');
-    recordRuns(desk, { x: recordOf(pgid) });
+    const workspaceFolder = join(workspace, '.ralph', 'loops', 'it');
+    recordRuns(workspaceFolder, { x: recordOf(pgid) });
     const { outcome } = await runLoop({
       workspace,
       name: 'it',
@@ -36,7 +36,7 @@ describe('a loop that is done', () => {
     });
     expect(outcome).toMatchObject({ type: 'done', childrenLeft: ['x'] });
     expect(() => process.kill(pgid, 0)).not.toThrow();
-    expect(ownPosts(desk).at(-1)).toBe('WARNING timeout waiting for children after 100ms: [x]');
+    expect(ownPosts(workspaceFolder).at(-1)).toBe('WARNING timeout waiting for children after 100ms: [x]');
   });
 });
 

@@ -74,7 +74,9 @@ it('accepts every setting of the loop, and none of the console', async () => {
   const text = readFileSync(new URL('../../settings.schema.json', import.meta.url), 'utf8');
   const schema: unknown = JSON.parse(text);
   const properties = isRecord(schema) && isRecord(schema['properties']) ? schema['properties'] : {};
-  const others = new Set('$schema streamAgentOutput emoji timestamps outputLines outputChars mcp'.split(' '));
+  const others = new Set(
+    '$schema streamAgentOutput emoji timestamps outputLines outputChars notify on mcp'.split(' '),
+  );
   expect(Object.keys(properties)).toContain('maxIterations');
   for (const key of Object.keys(properties)) {
     const spec = { prompt: 'a', agent: () => DONE, [key]: undefined, workspace: '/nowhere' };

@@ -1,12 +1,11 @@
 /** The spec of a loop in a program, and its validation and translation into a request. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { StartRequest } from '../owner/make-request.ts';
-import type { LoopRequest } from '../owner/create-loop.ts';
-import { fileOrText } from '../owner/prompt-source.ts';
-import { resolveAliases } from '../config/aliases.ts';
-import { settingsOf } from '../config/policy.ts';
-import type { AgentSettings, Settings } from '../config/config.ts';
+import type { StartRequest } from '../loops/loops.ts';
+import { fileOrText } from '../loops/given-prompt.ts';
+import { resolveAliases } from '../settings/aliases.ts';
+import { settingsOf } from '../settings/policy.ts';
+import type { AgentSettings, Settings } from '../settings/settings.ts';
 import { DEFAULT_POLICY } from '../loop/default-policy.ts';
 import type { FailAction } from '../loop/policy.ts';
 import {
@@ -21,8 +20,8 @@ import {
   table,
 } from '../loop/shape.ts';
 import type { PolicyInput } from '../loop/validate.ts';
-import { reasonOf, UserError } from '../user-error.ts';
-import { performer, type AgentFunction } from './function-agent.ts';
+import { UserError, reasonOf } from '../user-error.ts';
+import { type AgentFunction, type Performer, performer } from './function-agent.ts';
 import { rejectUnknown } from './unknown-options.ts';
 
 /** A loop: the task, the agent, the checks and the limits. Limits have the same names as in the settings. */
@@ -54,7 +53,7 @@ export interface LoopSpec extends LoopSettings {
   readonly policy?: PolicyInput | undefined;
 }
 
-/** The settings of the loop itself, without those of the console. */
+/** The settings of the loop itself, without those of the console. A program sees events itself, and needs no notices. */
 export type LoopSettings = Omit<
   Settings,
   | '$schema'
@@ -65,6 +64,8 @@ export type LoopSettings = Omit<
   | 'timestamps'
   | 'outputLines'
   | 'outputChars'
+  | 'notify'
+  | 'on'
   | 'mcp'
 >;
 
@@ -138,19 +139,20 @@ export function requestOf(given: LoopSpec): AskedLoop {
   return { request, named: resolved.written, perform };
 }
 
-export interface AskedLoop extends Pick<LoopRequest, 'perform'> {
+export interface AskedLoop {
   readonly request: StartRequest;
   /** How the program has written a setting. */
   readonly named: (setting: string) => string;
+  readonly perform?: Performer | undefined;
 }
 
-export function asFunction(agent: AgentFunction | FunctionAgent): NonNullable<LoopRequest['perform']> {
+export function asFunction(agent: AgentFunction | FunctionAgent): Performer {
   const given: FunctionAgent = typeof agent === 'function' ? { run: agent } : agent;
   return performer(given.run, { name: given.name ?? 'function', model: given.model ?? null });
 }
 
 type CalledAgent = Partial<Pick<StartRequest, 'agent' | 'command' | 'settings' | 'defaults'>> &
-  Pick<LoopRequest, 'perform'>;
+  Pick<AskedLoop, 'perform'>;
 
 function calledAgent(agent: LoopAgent): CalledAgent {
   if (typeof agent === 'function' || (isObject(agent) && 'run' in agent)) {
@@ -177,7 +179,7 @@ function calledAgent(agent: LoopAgent): CalledAgent {
 function promptOf(
   { prompt, promptFile, specFile }: Pick<LoopSpec, 'prompt' | 'promptFile' | 'specFile'>,
   workspace: string,
-): LoopRequest['prompt'] {
+): StartRequest['prompt'] {
   if (prompt !== undefined && promptFile !== undefined)
     throw new UserError('prompt and promptFile exclude each other; give one of them');
   if (promptFile !== undefined) return readable('promptFile', resolve(workspace, promptFile));

@@ -1,8 +1,8 @@
-import type { OwnedLoop } from '../owner/owner.ts';
 import type { StopCause } from '../loop/outcome.ts';
 import type { LoopState } from '../loop/state.ts';
 import { UserError } from '../user-error.ts';
 import { RecentEvents, type SeenEvent } from './recent-events.ts';
+import type { OwnedLoop } from '../loops/loops.ts';
 import { loopResult, type LoopResult } from '../loops/result.ts';
 
 /** A loop that this program owns. It starts with `run()`, prints nothing and handles no signals. */
@@ -13,7 +13,7 @@ export class Loop {
   /** The folder of its journal and of the logs of its runs. */
   readonly folder: string;
   /** Its folder in the workspace, with the files for people and agents. */
-  readonly desk: string;
+  readonly workspaceFolder: string;
   /** Warnings about the agent, for the user. */
   readonly notes: readonly string[];
   readonly #owned: OwnedLoop;
@@ -28,7 +28,7 @@ export class Loop {
     this.name = owned.spec.name;
     this.id = owned.spec.id;
     this.folder = owned.folder.path;
-    this.desk = owned.folder.desk.path;
+    this.workspaceFolder = owned.folder.workspaceFolder.path;
     this.notes = owned.notes;
     this.#owned = owned;
     this.#signal = signal ?? null;

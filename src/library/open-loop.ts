@@ -1,14 +1,10 @@
 /** The implementation behind `library.ts`, which loads it with the first loop. */
-import { realpathSync, rmSync } from 'node:fs';
-import type { LoopRequest } from '../owner/create-loop.ts';
-import { create } from '../loops/create.ts';
-import { Rights } from '../loops/rights.ts';
+import { realpathSync } from 'node:fs';
+import { loopIn, refOf } from '../loops/find.ts';
+import { localLoops } from '../loops/local-loops.ts';
+import type { LoopRequest } from '../loops/loops.ts';
 import { ownHere } from '../loops/own-here.ts';
-import { unlinkProgress } from '../store/aliases.ts';
-import { readLoop } from '../store/read-loop.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
-import { Desk } from '../store/store.ts';
-import { removeWorktree } from '../loops/remove-worktree.ts';
+import { Rights } from '../loops/rights.ts';
 import { UserError } from '../user-error.ts';
 import type { ResumeSpec } from './library.ts';
 import { asFunction, requestOf, type LoopSpec } from './loop-spec.ts';
@@ -21,8 +17,8 @@ export async function openLoop(
   more: OwnTask = {},
 ): Promise<Loop> {
   const { request, named, perform } = requestOf(spec);
-  const loop = await create(request, new Rights(), { named, more: () => ({ perform, ...more }) });
-  return new Loop(loop.own(), spec.signal, listener);
+  const owned = await localLoops().ownNew(request, { named, more: () => ({ perform, ...more }) });
+  return new Loop(owned, spec.signal, listener);
 }
 
 /** What only the loop of document 000 has: its own task folder, and a bus that takes its messages. */
@@ -30,7 +26,7 @@ export type OwnTask = Pick<LoopRequest, 'task' | 'post'>;
 
 export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> {
   const workspace = realpathSync(spec.workspace ?? '.');
-  const { trouble, state, spec: found } = readLoop(workspace, name);
+  const { trouble, state, spec: found } = loopIn(workspace, name);
   await new Rights().require('resume', found, `resumeLoop("${name}")`);
   if (trouble !== null) throw new UserError(trouble);
   if (state.outcome?.type === 'done')
@@ -43,14 +39,6 @@ export async function reopenLoop(name: string, spec: ResumeSpec): Promise<Loop> 
 
 /** Removes the worktree of a loop and its branch, merged or not; false if there is none. */
 export async function discardWorktree(name: string, workspace: string): Promise<boolean> {
-  const loop = readLoop(realpathSync(workspace), name);
-  await new Rights().require('remove', loop.spec, `discardWorktree("${name}")`);
-  return (await removeWorktree(loop, true, startersEnvironment(process.env))) !== null;
-}
-
-/** Removes the progress file of a loop and the link to it. */
-export function removeProgress(name: string, workspace: string): void {
-  const desk = new Desk(workspace, name);
-  unlinkProgress(desk);
-  rmSync(desk.progressFile, { force: true });
+  const loops = localLoops({ as: () => `discardWorktree("${name}")` });
+  return (await loops.removeWorktree(refOf(loopIn(realpathSync(workspace), name)), true)) !== null;
 }

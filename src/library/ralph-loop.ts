@@ -1,9 +1,10 @@
 /** The loop of document 000 as a class: restarts a root runner until its run directory contains a file `DONE`. */
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, normalize, resolve } from 'node:path';
-import type { Draft } from '../bus/message.ts';
-import { parseDuration } from '../config/values.ts';
-import type { Time } from '../config/config.ts';
+import type { Draft } from '../bus/bus.ts';
+import { problemWithName } from '../loop/names.ts';
+import { parseDuration } from '../settings/values.ts';
+import type { Time } from '../settings/settings.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { openLoop } from './library.ts';
 import { FailedAttempt, type AgentContext } from './function-agent.ts';
@@ -126,7 +127,6 @@ export class RalphLoop {
    */
   async run(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    const { problemWithName } = await import('../store/names.ts');
     const { projectId, taskId } = this;
     const loop = await openLoop(
       {
@@ -177,6 +177,7 @@ export class RalphLoop {
       case 'cost-exhausted':
       case 'tokens-exhausted':
       case 'failures-exhausted':
+      case 'limit-waits-exhausted':
       case 'stuck':
       case 'prompt-lost':
       case 'stopped':

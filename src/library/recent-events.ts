@@ -1,5 +1,5 @@
-import type { AgentEvent } from '../agents/agent.ts';
 import type { LoopEvent } from '../loop/event.ts';
+import type { AgentEvent } from '../loops/loops.ts';
 
 /** A journaled event, an event of the agent, or the number of events that a slow reader missed. */
 export type SeenEvent =

@@ -1,4 +1,4 @@
-import { closest } from '../config/closest.ts';
+import { closest } from '../settings/closest.ts';
 import { UserError } from '../user-error.ts';
 
 /** A mistyped limit would be ignored silently, so an unknown option is an error. */

@@ -1,6 +1,7 @@
-import type { Claim, Detector, Phase } from './completion.ts';
+import type { Claim, Detector, Phase, Misplacement, NearMiss } from './completion.ts';
 import type { Probe } from './event.ts';
 import type { LoopState, Turn } from './state.ts';
+import { isCutShort } from './run.ts';
 
 /** The claim that a detector opens: by a marker or message before the run, or by what the run printed or left behind. */
 export function openClaim({ policy, turn }: LoopState): Claim | null {
@@ -66,3 +67,26 @@ function claimByExitCode({ run }: Turn, detector: Detector): Claim | null {
   if (detector.kind !== 'exit-code' || ending?.how !== 'exited' || ending.code !== detector.code) return null;
   return { by: 'exit-code', text: `exit code ${detector.code}` };
 }
+
+/** The near miss of the iteration's run, unless the run has claimed in another way or its claim would not count. */
+export function missedClaim(state: LoopState): NearMiss | null {
+  const { until } = state.policy.completion;
+  const run = state.turn.run;
+  const as = run?.ended?.as;
+  if (as === undefined || as === 'fatal' || isCutShort(as) || until === 'checks') return null;
+  return openClaim(state) === null && neededEvidence(state) !== 'never'
+    ? (run?.output.nearMiss ?? null)
+    : null;
+}
+
+/** Says what the agent wrote and why it is no claim, for people and for the next prompt. */
+export function describeNearMiss(subject: string, { tag, where }: NearMiss): string {
+  return `${subject} wrote ${tag} ${PLACES[where]}, which is no claim`;
+}
+
+const PLACES: Readonly<Record<Misplacement, string>> = {
+  text: 'inside other text',
+  code: 'in code',
+  quotation: 'in a quotation',
+  'earlier-message': 'before its last message',
+};

@@ -1,5 +1,5 @@
-import { stepsInFlight } from './decide.ts';
-import type { Control } from './event.ts';
+import { stepsInFlight, decide } from './decide.ts';
+import type { Control, Happening } from './event.ts';
 import type { LimitsPolicy, Policy } from './policy.ts';
 import { answerBy, questionFor } from './questions.ts';
 import type { ControlState, LoopState, StopRequest } from './state.ts';
@@ -72,3 +72,12 @@ export function withLimits(policy: Policy, changes: Partial<LimitsPolicy>): Poli
 
 /** A repeated control arrives soon after the first, so the last ids suffice. */
 const MAX_SEEN_CONTROLS = 100;
+
+/** The fatal end that an owner could not write any more, as on a full disk; nothing if the loop has none. */
+export function unwrittenEnd(state: LoopState): readonly Happening[] {
+  if (state.control.stop !== null) return [];
+  return decide(state).flatMap((effect) => {
+    const event = effect.type === 'record' ? effect.event : null;
+    return event?.type === 'loop.ended' && event.outcome.type === 'fatal' ? [event] : [];
+  });
+}

@@ -5,7 +5,6 @@
  * asks again. Recovery after a crash is the same question asked again. Presets set values; the path is the same for all.
  *
  * The order of one iteration:
- *
  *   control → baseline → already done? → limits → answered? → prompt → run → classify → evidence as at the start? → checks
  *           → claim against evidence → commit → checkpoint → done? → limits → wait → control → …
  *
@@ -36,14 +35,16 @@
  *   L18 What a loop spends counts towards the limits of every loop above it. No loop plans a run, and none that stops its runs lets one
  *       go on, once the ledger of its family says that a limit of it or of a loop above is reached (`family.ts`). As long as no usage
  *       is known, no loop below a limit plans a run after two of unknown usage.
+ *   L19 The loop waits for a usage limit at most as often as its policy allows; the next one ends it.
  */
+import { allBlocked, planToProbe } from './attempts.ts';
 import { claimingMarkers, neededEvidence, openClaim } from './claim.ts';
 import { isCommit } from './words.ts';
 import type { Phase } from './completion.ts';
 import type { Effect, MessageSource } from './effect.ts';
 import type { Happening, Purpose } from './event.ts';
 import { examineEvidence, rejectingFiles } from './evidence.ts';
-import { fatalOutcome } from './failure.ts';
+import { fatalOutcome, refusedForGood } from './failure.ts';
 import {
   capAtDeadline,
   deadline,
@@ -51,17 +52,16 @@ import {
   resetsTooLate,
   spendingExhausted,
   statedReset,
+  tooManyLimitWaits,
   tooManyOutages,
   waitAfter,
 } from './limits.ts';
 import type { Outcome } from './outcome.ts';
 import { noticeUnchanged, withNotices } from './limit-notices.ts';
-import { mayHaveChanged, needsLook, stuck, watchesProgress } from './progress.ts';
+import { mayHaveChanged, needsTree, stuck, watchesProgress, repeating, watchesTree } from './progress.ts';
 import { COMMIT_MESSAGE_PLAN, guidanceFor, planPrompt } from './prompt-plan.ts';
 import type { PromptPlan } from './prompt.ts';
 import { awaitAnswer } from './questions.ts';
-import { refusedForGood } from './refusal.ts';
-import { repeating, watchesTree } from './repeats.ts';
 import { endsByClaim, isCutShort, openRun, producedWork } from './run.ts';
 import type { LoopState, Run } from './state.ts';
 
@@ -107,7 +107,7 @@ function nextStep(state: LoopState): Effects {
       judgeClaim(state) ??
       keepCutShortWork(state) ??
       endWhenDone(state) ??
-      endBecause(exhausted(state)) ??
+      endBecause(exhausted(state) ?? allBlocked(state)) ??
       awaitAnswer(state) ??
       startIteration(state) ??
       waitForSharedLimit(state) ??
@@ -162,10 +162,10 @@ function probe(state: LoopState, phase: Phase): Effects | undefined {
   if (isAfter && request.marker !== null) markers.push(request.marker);
   const messages =
     probed.some(({ kind }) => kind === 'bus-message') || (isAfter && request.busMessage !== null);
-  const fingerprint = watchesProgress(state) && (isAfter || needsLook(state));
+  const fingerprint = watchesProgress(state) && (isAfter || needsTree(state));
   if (markers.length === 0 && !messages && !fingerprint && policy.plan === null) return undefined;
   const key = `probe:${turn.run?.id ?? nextRunId(state)}:${phase}`;
-  const seen = { messages, messagesAfter: state.messages.probed, plan: policy.plan };
+  const seen = { messages, messagesAfter: state.messages.probed, plan: planToProbe(state) };
   return [{ type: 'probe', key, phase, iteration: turn.iteration, markers, fingerprint, ...seen }];
 }
 
@@ -378,10 +378,10 @@ function waitOrRest(state: LoopState, run: Run): Effects {
   return waitForLimit(state, key, until, statedReset(state, run));
 }
 
-/** Waits for a usage limit, unless the loop's own time limit comes first. */
+/** Waits for a usage limit, unless the loop's own time limit comes first or it has waited often enough. */
 function waitForLimit(state: LoopState, key: string, until: number, resetsAt: number | null): Effects {
   return (
-    endBecause(resetsTooLate(state, until, resetsAt)) ?? [
+    endBecause(resetsTooLate(state, until, resetsAt) ?? tooManyLimitWaits(state, resetsAt)) ?? [
       { type: 'wait', key, until: capAtDeadline(state, until), why: 'usage-limit' },
     ]
   );

@@ -1,6 +1,7 @@
 import type { Phase } from './completion.ts';
 import type { Happening, Purpose, StartRecord } from './event.ts';
-import type { Check, CommitPolicy, PlanPolicy } from './policy.ts';
+import type { PlanToProbe } from './attempts.ts';
+import type { Check, CommitPolicy } from './policy.ts';
 import type { PromptPlan } from './prompt.ts';
 
 /**
@@ -23,7 +24,7 @@ type EffectBody =
       /** The id of the last message that an earlier probe found; null if there was none. */
       readonly messagesAfter: string | null;
       readonly fingerprint: boolean;
-      readonly plan: PlanPolicy | null;
+      readonly plan: PlanToProbe | null;
       readonly iteration: number;
     }
   /** Start an agent, or reattach to the running one; results in `run.planned` … `run.ended`. */

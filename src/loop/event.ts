@@ -117,6 +117,8 @@ export type Happening =
       readonly iteration: number;
       readonly ref: string | null;
       readonly error: string | null;
+      /** The id of the tree; absent if none was recorded. */
+      readonly tree?: string;
       /** Like that of a probe; absent if it was not asked for or is not known. */
       readonly fingerprint?: string;
     }

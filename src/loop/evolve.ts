@@ -5,20 +5,19 @@
  * 2. It handles every event type of this version; after the end it accepts only `loop.reopened`.
  * 3. The state does not grow with the number of iterations.
  */
+import { attemptsAfter } from './attempts.ts';
 import { chargesAfter, chargesAfterReopening } from './charge.ts';
 import { applyControl } from './control.ts';
 import { decide } from './decide.ts';
 import { evidenceFeedback } from './evidence.ts';
 import type { CheckResult, Happening, LoopEvent, OutputSnapshot } from './event.ts';
 import { TIME_ALARM } from './limit-notices.ts';
-import { failureText, isUnanswered } from './failure.ts';
+import { failureText, isUnanswered, refusalAfter } from './failure.ts';
 import { addRun, addTokens, NOTHING_SPENT, spread } from './limits.ts';
-import { missedClaim } from './near-miss.ts';
+import { missedClaim } from './claim.ts';
 import type { Check, Policy } from './policy.ts';
-import { progressAfter, progressFrom } from './progress.ts';
-import { NO_REPEATS, repeatsAfter } from './repeats.ts';
+import { progressAfter, progressFrom, NO_REPEATS, repeatsAfter } from './progress.ts';
 import { answerByDefault } from './questions.ts';
-import { refusalAfter } from './refusal.ts';
 import { FIRST_TURN, judgeAgain, NO_EVIDENCE, runAgain } from './turn.ts';
 import { INITIAL } from './initial.ts';
 import { endsByClaim, isCutShort, NO_OUTPUT, openRun } from './run.ts';
@@ -123,7 +122,8 @@ function apply(state: LoopState, event: LoopEvent): LoopState {
       return inTurn({ checkpointed: true, recorded: event.fingerprint ?? null });
     case 'limit.shared': {
       const until = now + spread(event.resetsAt - now, event.jitter);
-      return inTurn({ sharedLimit: { until, resetsAt: event.resetsAt, message: event.message } });
+      const sharedLimit = { until, resetsAt: event.resetsAt, message: event.message };
+      return { ...inTurn({ sharedLimit }), limitWaits: state.limitWaits + 1 };
     }
     case 'limit.neared':
       return { ...state, noticed: { ...state.noticed, [event.limit]: event.of } };
@@ -255,6 +255,7 @@ function endRun(state: LoopState, event: Extract<Happening, { type: 'run.ended' 
         : { consecutive: as === 'ok' ? 0 : consecutive, total },
     refusal: as === 'ok' ? null : refusalAfter(state, open, ending),
     rung: as === 'usage-limit' ? state.rung + 1 : 0,
+    limitWaits: state.limitWaits + (as === 'usage-limit' ? 1 : 0),
     outages: as === 'outage' ? state.outages + 1 : 0,
     unanswered: as === 'outage' && isUnanswered(ending) ? state.unanswered + 1 : 0,
     control: {
@@ -283,6 +284,7 @@ function closeTurn(state: LoopState, run: Run): LoopState {
     ...state,
     turn: { ...FIRST_TURN, iteration: state.turn.iteration + 1, at: state.now },
     progress: progressAfter(state),
+    attempts: attemptsAfter(state),
     repeats: repeatsAfter(state),
     feedback: feedbackOf(state, run),
   };
@@ -326,10 +328,12 @@ function reopen(state: LoopState): LoopState {
     failures: { ...next.failures, consecutive: 0 },
     refusal: null,
     rung: 0,
+    limitWaits: 0,
     outages: 0,
     unanswered: 0,
     charges: chargesAfterReopening(next.charges),
     progress: { ...next.progress, unchanged: 0 },
+    attempts: [],
     repeats: NO_REPEATS,
     control: { ...next.control, paused: false, stop: null, signals: 0 },
   };

@@ -2,8 +2,7 @@ import { NO_CHARGES } from './charge.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
 import { NOTHING_NOTICED } from './limit-notices.ts';
 import { NO_FAMILY, NOTHING_SPENT } from './limits.ts';
-import { NO_PROGRESS } from './progress.ts';
-import { NO_REPEATS } from './repeats.ts';
+import { NO_PROGRESS, NO_REPEATS } from './progress.ts';
 import type { LoopState } from './state.ts';
 import { FIRST_TURN } from './turn.ts';
 
@@ -21,6 +20,7 @@ export const INITIAL: LoopState = {
   baseline: [],
   failures: { consecutive: 0, total: 0 },
   rung: 0,
+  limitWaits: 0,
   refusal: null,
   outages: 0,
   unanswered: 0,
@@ -29,6 +29,7 @@ export const INITIAL: LoopState = {
   family: NO_FAMILY,
   session: null,
   progress: NO_PROGRESS,
+  attempts: [],
   repeats: NO_REPEATS,
   feedback: { failed: [], failedIn: 0, error: null, errorOf: null },
   control: { paused: false, stop: null, guidance: [], seen: [], signals: 0 },

@@ -25,6 +25,8 @@ const CHANGEABLE: readonly ChangeableLimit[] = [
   'costUsd',
   'tokens',
   'failures',
+  'limitWaits',
+  'attemptsPerItem',
   'outputBytes',
   'unchanged',
 ];

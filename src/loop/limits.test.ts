@@ -11,6 +11,7 @@ import {
   plain,
   planned,
   received,
+  started,
   wanted,
   write,
   type Entry,
@@ -105,6 +106,35 @@ describe('a usage limit', () => {
     expect(wanted(given(within(5_000_000), ...hit))).toMatchObject({ type: 'wait', until: 5_000_000 });
     const paused = given(within(60_000), ...begun, received('p', { type: 'pause' }), ...hit.slice(3));
     expect(wanted(paused)).toEqual({ type: 'rest', key: 'rest' });
+  });
+
+  it('ends the loop after as many waits as it may make, and a person who resumes it allows that many again', () => {
+    const patient = (limitWaits: number) => ({ ...plain, limits: { limitWaits, unchanged: null } });
+    const hit = (run: string) => [output(run, limit(null)), exited(run, 1)] as const;
+    const first = [...begun, ...hit('1.1')] as const;
+    expect(ending(given(patient(0), ...first))).toEqual({
+      type: 'limit-waits-exhausted',
+      waits: 0,
+      resetsAt: null,
+    });
+    const waited = [...first, [60, { type: 'timer.fired', key: 'wait:1.1' }]] as const;
+    const again = [...waited, planned('1.2'), started('1.2'), ...hit('1.2')] as const;
+    expect(wanted(given(patient(1), ...first))).toMatchObject({ type: 'wait', why: 'usage-limit' });
+    const outcome = { type: 'limit-waits-exhausted', waits: 1, resetsAt: null } as const;
+    expect(ending(given(patient(1), ...again))).toEqual(outcome);
+    expect(wanted(given(patient(2), ...again))).toMatchObject({ type: 'wait', why: 'usage-limit' });
+    const resumed = [
+      ...again,
+      { type: 'loop.ended', outcome },
+      { type: 'loop.reopened', policy: null },
+      planned('1.3'),
+      started('1.3'),
+      ...hit('1.3'),
+    ] as const;
+    expect(wanted(given(patient(1), ...resumed))).toMatchObject({ type: 'wait', why: 'usage-limit' });
+    // Also during the wait.
+    const set = received('s', { type: 'set', limits: { limitWaits: 0 } });
+    expect(ending(given(patient(1), ...first, set))).toMatchObject({ waits: 0 });
   });
 
   it('ends the loop at once if the next retry is only after its time limit', () => {

@@ -227,6 +227,16 @@ export function resetsTooLate(state: LoopState, until: number, resetsAt: number 
   return { type: 'time-exhausted', limitMs, resetsAt, ...(family === undefined ? {} : { family }) };
 }
 
+/** The outcome if the loop has waited for as many usage limits as it may; the one that it would wait for now is counted already. */
+export function tooManyLimitWaits(
+  { policy, limitWaits }: LoopState,
+  resetsAt: number | null,
+): Outcome | null {
+  const most = policy.limits.limitWaits;
+  if (most === null || limitWaits <= most) return null;
+  return { type: 'limit-waits-exhausted', waits: most, resetsAt };
+}
+
 /** The reset that the provider stated for the usage limit of a run; null if it stated none, or one in the past. */
 export function statedReset({ turn }: LoopState, { output }: Run): number | null {
   const resetsAt = output.limit?.resetsAt ?? null;

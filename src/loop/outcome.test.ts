@@ -11,6 +11,7 @@ const ONE_OF_EACH: { readonly [Type in Outcome['type']]: Extract<Outcome, { type
   'cost-exhausted': { type: 'cost-exhausted', limitUsd: 5, spentUsd: 5.25 },
   'tokens-exhausted': { type: 'tokens-exhausted', limit: 100, spent: 120 },
   'failures-exhausted': { type: 'failures-exhausted', failures: 5 },
+  'limit-waits-exhausted': { type: 'limit-waits-exhausted', waits: 2, resetsAt: 3 * 3_600_000 },
   stuck: { type: 'stuck', unchanged: 5 },
   'prompt-lost': { type: 'prompt-lost', message: 'prompt file not found: p.md' },
   'bad-input': { type: 'bad-input', message: 'no such command: clod' },
@@ -29,6 +30,7 @@ describe('outcomes', () => {
       'cost-exhausted': 1,
       'tokens-exhausted': 1,
       'failures-exhausted': 1,
+      'limit-waits-exhausted': 1,
       stuck: 1,
       'prompt-lost': 2,
       'bad-input': 2,
@@ -88,6 +90,15 @@ describe('outcomes', () => {
     expect(sentence({ type: 'failures-exhausted', failures: 5, outages: true, unanswered: true })).toBe(
       'the provider did not answer 5 runs in a row, each up to the inactivity timeout; check that the provider is up and reachable, or raise --inactivity-timeout if its model thinks for longer',
     );
+    expect(sentence({ type: 'limit-waits-exhausted', waits: 1, resetsAt: null })).toBe(
+      'usage limit reached; the loop has waited 1 time for one (--max-limit-waits)',
+    );
+    expect(sentence({ type: 'limit-waits-exhausted', waits: 0, resetsAt: 3 * 3_600_000 })).toBe(
+      'usage limit reached, which resets at 03:00 UTC; the loop waits for none (--max-limit-waits)',
+    );
+    expect(sentence({ type: 'stuck', unchanged: 3, blocked: ['a', 'b'], moreBlocked: 2 })).toBe(
+      'stuck: every open item of the plan is blocked after 3 iterations: a, b and 2 more',
+    );
     expect(sentence({ type: 'stuck', unchanged: 1 })).toBe('stuck: 1 consecutive iteration without progress');
   });
 
@@ -122,6 +133,7 @@ describe('outcomes', () => {
       ['cost-exhausted', 'stopped', 'budget_exhausted'],
       ['tokens-exhausted', 'stopped', 'budget_exhausted'],
       ['failures-exhausted', 'failed', null],
+      ['limit-waits-exhausted', 'stopped', null],
       ['stuck', 'failed', null],
       ['prompt-lost', 'failed', null],
       ['bad-input', 'failed', null],

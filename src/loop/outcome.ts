@@ -1,4 +1,4 @@
-import { counted } from './counted.ts';
+import { counted, withMore } from './counted.ts';
 import type { Policy } from './policy.ts';
 
 /** Why a loop ended. A new way to end is a new member here and a new row in every exit code table. */
@@ -45,8 +45,19 @@ export type Outcome =
       readonly outages?: true;
       readonly unanswered?: true;
     }
-  /** Too many consecutive iterations made no progress, or were the same answer of the agent and nothing else. */
-  | { readonly type: 'stuck'; readonly unchanged: number; readonly sameAnswer?: true }
+  /** A usage limit was reached after as many waits as are allowed; `resetsAt` is null if the provider does not say when. */
+  | { readonly type: 'limit-waits-exhausted'; readonly waits: number; readonly resetsAt: number | null }
+  /**
+   * Too many consecutive iterations made no progress, or were the same answer of the agent and nothing else, or every open item
+   * of the plan was the next one in so many iterations (`blocked` has the first of them).
+   */
+  | {
+      readonly type: 'stuck';
+      readonly unchanged: number;
+      readonly sameAnswer?: true;
+      readonly blocked?: readonly string[];
+      readonly moreBlocked?: number;
+    }
   /** The prompt file was removed, or can no longer be read. */
   | { readonly type: 'prompt-lost'; readonly message: string }
   /** The agent cannot be started as requested: no such command, not executable, bad configuration. */
@@ -89,6 +100,7 @@ export const EXIT_CODES: ExitCodes = {
   'cost-exhausted': 1,
   'tokens-exhausted': 1,
   'failures-exhausted': 1,
+  'limit-waits-exhausted': 1,
   stuck: 1,
   'prompt-lost': 2,
   'bad-input': 2,
@@ -118,6 +130,7 @@ export function stopReason(outcome: Outcome): StopReason | null {
       return 'timeout';
     case 'waiting':
     case 'failures-exhausted':
+    case 'limit-waits-exhausted':
     case 'stuck':
     case 'prompt-lost':
     case 'bad-input':
@@ -138,6 +151,7 @@ export function endedStatus(outcome: Outcome): 'stopped' | 'failed' {
     case 'time-exhausted':
     case 'cost-exhausted':
     case 'tokens-exhausted':
+    case 'limit-waits-exhausted':
     case 'stopped':
       return 'stopped';
     case 'failures-exhausted':
@@ -181,7 +195,15 @@ export function explain(
       return outcome.outages === true
         ? `the provider was unavailable ${counted(outcome.failures, 'time')} in a row`
         : counted(outcome.failures, 'consecutive failure');
+    case 'limit-waits-exhausted': {
+      const { waits, resetsAt } = outcome;
+      const which = resetsAt === null ? '' : `, which resets at ${time(resetsAt)}`;
+      const often = waits === 0 ? 'waits for none' : `has waited ${counted(waits, 'time')} for one`;
+      return `usage limit reached${which}; the loop ${often} (--max-limit-waits)`;
+    }
     case 'stuck':
+      if (outcome.blocked !== undefined)
+        return `stuck: every open item of the plan is blocked after ${counted(outcome.unchanged, 'iteration')}: ${withMore(outcome.blocked, outcome.moreBlocked ?? 0)}`;
       return outcome.sameAnswer === true
         ? `stuck: the same answer ${counted(outcome.unchanged, 'time')} in a row, without a tool call or a changed file`
         : `stuck: ${counted(outcome.unchanged, 'consecutive iteration')} without progress`;

@@ -19,7 +19,7 @@ export interface Policy {
   /** Whether the progress file also appears as `.architect/ralph-progress.md`, the name of document 002. */
   readonly progressLink: boolean;
   /**
-   * Whether the desk is also a task folder of document 000: with `TASK.md`, and for each run with its prompt, its output
+   * Whether the workspace folder is also a task folder of document 000: with `TASK.md`, and for each run with its prompt, its output
    * and `run-info.yaml`. Records that other programs put there count as active children.
    */
   readonly taskFolder: boolean;
@@ -39,6 +39,8 @@ export interface Policy {
   readonly commitMessage: 'paragraphs' | 'first-line';
   /** Location, branch and set-up of the worktree, for a loop that has one. */
   readonly worktree: WorktreePolicy;
+  /** Keep the machine awake while the loop goes on by itself. */
+  readonly keepAwake: boolean;
   /** Record the whole tree after every iteration. */
   readonly checkpoint: boolean;
   /** The size in bytes above which a file that git does not track is left out of records and commits. */
@@ -160,6 +162,10 @@ export interface LimitsPolicy {
   readonly tokens: number | null;
   /** Consecutive failed runs. */
   readonly failures: number | null;
+  /** Waits for a usage limit, after which the next one ends the loop. */
+  readonly limitWaits: number | null;
+  /** Iterations in which an item of the plan may be the next one, after which it is blocked. */
+  readonly attemptsPerItem: number | null;
   /** Bytes of output per run. */
   readonly outputBytes: number | null;
   /** Number of consecutive iterations without progress after which the prompt nudges the agent, and after which the loop ends. */
@@ -314,6 +320,8 @@ export interface WordingPolicy {
   /** The details of a check: `{command}`, and after it `{code}` and `{seconds}`. */
   readonly checkStartLine: string | null;
   readonly checkExitLine: string | null;
+  /** What a successful run is called at its end; null for `run ended`, which does not sound as if the loop were done. */
+  readonly runEndWord: string | null;
   /** Whether the line about a failed check always names its fail action, and not only with `--verbose`. */
   readonly showFailAction: boolean;
   /** Whether the final report has document 002's `stop_reason`. */

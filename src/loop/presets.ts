@@ -24,6 +24,10 @@ export interface Preset {
   readonly emptyPrompts: 'nowhere' | 'in-files' | 'everywhere';
   /** Whether `ralph init` writes the names that document 001 gives to settings. */
   readonly documentedSettings?: true;
+  /** Whether a time on the command line may be a number of seconds, as in document 002. */
+  readonly plainSeconds?: true;
+  /** Whether `ralph logs` shows the last run alone, as document 003 has it. */
+  readonly logsLastRun?: true;
 }
 
 const SECOND = 1000;
@@ -131,6 +135,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     summary: 'document 002: run until the checks pass and the agent prints the completion word',
     iterations: { least: 1, most: 100, required: false, zeroIsUnset: false },
     emptyPrompts: 'nowhere',
+    plainSeconds: true,
     policy: {
       ...base,
       ...documented,
@@ -183,6 +188,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = freeze({
     summary: 'document 003: a named loop until the output matches a pattern',
     iterations: { least: 1, most: null, required: true, zeroIsUnset: false },
     emptyPrompts: 'everywhere',
+    logsLastRun: true,
     policy: {
       ...base,
       ...documented,

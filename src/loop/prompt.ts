@@ -5,8 +5,8 @@
  */
 import type { NearMiss } from './completion.ts';
 import { excerpt, type CheckExcerpt, type Excerpt } from './excerpt.ts';
-import { evidenceSection } from './evidence-text.ts';
-import { describeNearMiss } from './near-miss.ts';
+import { evidenceSection } from './evidence.ts';
+import { describeNearMiss } from './claim.ts';
 import { planSection, type PlanProbe } from './plan.ts';
 import type { FailAction } from './policy.ts';
 import { preamble, type PreambleInputs } from './preamble.ts';

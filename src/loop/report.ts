@@ -93,6 +93,8 @@ export interface LoopReport {
   readonly limitChanges: readonly LimitChange[];
   /** What the last examination of the evidence found; null before the first. */
   readonly evidence: Evidence | null;
+  /** The tree of the last checkpoint; null before the first. */
+  readonly lastTree: string | null;
   /** Claims that were rejected because of a protected file. */
   readonly protectedClaims: number;
   /** The first few protected files that Ralph put back, and how often it put back one that is not among them. */
@@ -281,13 +283,14 @@ function inLoop(before: LoopReport, event: LoopEvent, state: LoopState): LoopRep
       return before.isLeft ? { ...before, isLeft: false } : before;
     case 'start.recorded':
       return { ...before, startBranch: event.branch ?? null };
+    case 'checkpoint.taken':
+      return { ...before, lastTree: event.tree ?? before.lastTree };
     case 'iteration.started':
     case 'run.started':
     case 'run.output':
     case 'claim.made':
     case 'claim.accepted':
     case 'changes.found':
-    case 'checkpoint.taken':
     case 'limit.shared':
     case 'unchanged.noticed':
     case 'family.counted':
@@ -362,6 +365,7 @@ const EMPTY_REPORT: LoopReport = {
   commits: 0,
   lastCommit: null,
   startBranch: null,
+  lastTree: null,
   branches: [],
   commitError: null,
   lastControl: null,

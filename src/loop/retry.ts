@@ -1,7 +1,7 @@
 /** Whether a failed run is tried again. */
 import { neededEvidence, openClaim } from './claim.ts';
 import { wantsChecks } from './decide.ts';
-import { refusedForGood } from './refusal.ts';
+import { refusedForGood } from './failure.ts';
 import type { LoopState } from './state.ts';
 
 /** Whether no wait and no other try follow the failed run: a limit is reached, or the loop pauses or stops. */

@@ -77,8 +77,12 @@ export function hideKeys(text: string): string {
 
 /** The same for code and prose, where words like `token` are common: masks only what is assigned to them and looks like a key. */
 export function hideLikelyKeys(text: string): string {
+  return mayHaveKey(text) ? hideAssigned(text, KEY_ASSIGNED) : text;
+}
+
+function mayHaveKey(text: string): boolean {
   // Floods of output pass here; the search for these parts is several times faster than any pattern.
-  return PARTS_OF_KEYS.some((part) => text.includes(part)) ? hideAssigned(text, KEY_ASSIGNED) : text;
+  return PARTS_OF_KEYS.some((part) => text.includes(part)) && MAY_HAVE_KEY.test(text);
 }
 
 function hideAssigned(text: string, assigned: RegExp): string {
@@ -131,17 +135,30 @@ const SECRET_ASSIGNED = new RegExp(
   'gi',
 );
 
-/** A value with letters and digits that is neither an identifier nor a call. */
+/** A value with letters and digits that is neither an identifier nor a call. A line that ends with a name assigns nothing. */
 const KEY_ASSIGNED = new RegExp(
-  String.raw`(${SECRET_WORD}[\w-]{0,256})(["']?\s*[=:]\s*["']?)(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])[\w+/-]{8,}(?![\w+/.([-])`,
+  String.raw`(${SECRET_WORD}[\w-]{0,256})(["']?[ \t]*[=:]\s*["']?)(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])[\w+/-]{8,}(?![\w+/.([-])`,
   'gi',
 );
 
+/** What is masked in code and prose. */
+const KEYS = [SECRET_VALUES, URL_PASSWORD, URL_KEY, USER_PASSWORD, QUOTED_USER_PASSWORD, KEY_ASSIGNED];
+
 /** The end of a text in which a key may have begun: `Bearer ab`, `API_KEY=`, `https://bob:`, or any word. */
 export const UNFINISHED_KEY: RegExp = new RegExp(
-  String.raw`(?:\b(?:Bearer|Basic)\s+[\w+/=.~-]*|${SECRET_WORD}[\w-]*["']?(?:\s*[=:]\s*["']?[\w+/-]*)?|\w:(?:/?/?[^\s@]*|//[^\s/]*)|-(?:-proxy-|-)?u(?:ser)?[ \t=]+(?:"[^"\n]*|'[^'\n]*|[^\s"'&;|)<>\\]*)|[\w-]+)$`,
+  String.raw`(?:(?:Bearer|Basic)\s+[\w+/=.~-]*|${SECRET_WORD}[\w-]*["']?[ \t]*(?:[=:]\s*["']?[\w+/-]*)?|\w:(?:/?/?[^\s@]*|//[^\s/]*)|-(?:-proxy-|-)?u(?:ser)?[ \t=]+(?:"[^"\n]*|'[^'\n]*|[^\s"'&;|)<>\\]*)|[\w-]+)$`,
   'i',
 );
+
+/** The last place up to `at` that is neither in a word nor in what looks like a key. */
+export function startOfKey(text: string, at: number): number {
+  const found = mayHaveKey(text) ? KEYS.flatMap((pattern) => Array.from(text.matchAll(pattern))) : [];
+  for (let [start, before] = [at, -1]; ; before = start) {
+    start -= /[\w-]*$/.exec(text.slice(0, start))?.[0].length ?? 0;
+    for (const { index, 0: key } of found) if (index < start && index + key.length > start) start = index;
+    if (start === before) return start;
+  }
+}
 
 /** Whether a text contains what is almost certainly a key. */
 export function hasKey(text: string): boolean {

@@ -65,6 +65,15 @@ describe('a usage limit that another loop hit', () => {
     expect(isAdmitted(state, timer('wait:1.1:shared-limit'), 60_000)).toBe(false);
   });
 
+  it('counts like a limit of its own towards the waits that the loop may make', () => {
+    const impatient = { ...plain, limits: { limitWaits: 0, unchanged: null } };
+    expect(ending(given(impatient, iteration(1), sharedLimit(100_000)))).toEqual({
+      type: 'limit-waits-exhausted',
+      waits: 0,
+      resetsAt: 100_000,
+    });
+  });
+
   it('is not waited for beyond the loop’s own time limit', () => {
     const short = { ...plain, limits: { unchanged: null, timeMs: 30_000 } };
     const state = given(short, iteration(1), sharedLimit(100_000));

@@ -1,3 +1,4 @@
+import type { Attempts } from './attempts.ts';
 import type { Claim, NearMiss } from './completion.ts';
 import type {
   Changes,
@@ -15,7 +16,7 @@ import type {
   Tokens,
 } from './event.ts';
 import type { Receipt } from './receipt.ts';
-import type { Repeats } from './repeats.ts';
+import type { Repeats } from './progress.ts';
 import type { Outcome, Signal, StopCause } from './outcome.ts';
 import type { FailAction, NearedLimit, Policy } from './policy.ts';
 import type { OpenQuestion } from './questions.ts';
@@ -43,6 +44,8 @@ export interface LoopState {
   readonly failures: { readonly consecutive: number; readonly total: number };
   /** Consecutive usage limits: the position on `usageLimitLadderMs`. */
   readonly rung: number;
+  /** Waits for a usage limit since the loop was last resumed, also for one that another loop hit. */
+  readonly limitWaits: number;
   /** Consecutive outages. */
   readonly outages: number;
   /** Consecutive runs that the provider never answered. */
@@ -58,6 +61,8 @@ export interface LoopState {
   /** The agent's session that was named last, and what it has cost this loop. */
   readonly session: SessionSpend | null;
   readonly progress: Progress;
+  /** Of the items of the plan that are not done. */
+  readonly attempts: readonly Attempts[];
   readonly repeats: Repeats;
   readonly feedback: Feedback;
   readonly control: ControlState;

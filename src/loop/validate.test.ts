@@ -81,7 +81,7 @@ describe('resolvePolicy', () => {
     ],
     [
       { limits: { iteration: 3 } },
-      'unknown field limits.iteration, expected one of iterations, timeMs, costUsd, tokens, failures, outputBytes, unchanged, unchangedNotice, repeats, lookedAt, stopRunning',
+      'unknown field limits.iteration, expected one of iterations, timeMs, costUsd, tokens, failures, limitWaits, attemptsPerItem, outputBytes, unchanged, unchangedNotice, repeats, lookedAt, stopRunning',
     ],
     [{ timeouts: { killGraceMs: -1 } }, 'timeouts.killGraceMs must be a whole number >= 0, got -1'],
     [

@@ -24,6 +24,7 @@ const OURS: WordingPolicy = {
   exitedLine: null,
   checkStartLine: null,
   checkExitLine: null,
+  runEndWord: null,
   showFailAction: false,
   showStopReason: false,
 };
@@ -56,6 +57,7 @@ export const wordings: Readonly<Record<PresetName, WordingPolicy>> = {
     signalLine: 'Received signal, shutting down...',
     checkStartLine: 'Running guardrail: {command}',
     checkExitLine: 'Guardrail exited with code {code} ({seconds})',
+    runEndWord: 'Complete',
     showFailAction: true,
   },
   architect: { ...OURS, showStopReason: true },

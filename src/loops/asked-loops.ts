@@ -1,9 +1,8 @@
 /**
- * The loops for a process in a sandbox, where the state is hidden: the owner of the sandbox's loop answers (`sandbox-front.ts`).
+ * The loops for a process in a sandbox, where the state is hidden: the owner of the sandbox's loop answers (`sandbox-answers.ts`).
  * It decides what this sandbox may do, so every verb is asked for.
  */
-import { askOwner } from '../sandbox/ask-owner.ts';
-import { MAX_REQUEST_BYTES } from '../sandbox/requests.ts';
+import { askOwner, MAX_REQUEST_BYTES } from '../sandbox/requests.ts';
 import { UserError } from '../user-error.ts';
 import type { Call, Loops, Rest } from './loops.ts';
 import { requestIn, requestOf } from './request.ts';
@@ -15,30 +14,44 @@ export function askedLoops(folder: string): Loops {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the owner carries out the same verb, and its answer is believed
     return ask as Loops[Verb];
   };
+  const start = asks('start');
   const wait = asks('wait');
+  const changes = asks('changes');
   const events = asks('events');
   return {
     find: asks('find'),
     list: asks('list'),
+    strays: asks('strays'),
+    changes: (filter, from, call) => {
+      const page = changes(filter, from, call);
+      return from === null ? page : Promise.race([page, aborted(call, { changes: [], next: from })]);
+    },
     get: asks('get'),
     runs: asks('runs'),
     output: asks('output'),
     events: (loop, part, call) => {
       const { from } = part;
-      const page = events(loop, part);
-      return from === null
+      const page = events(loop, part, call);
+      return from === null || typeof from === 'string'
         ? page
-        : Promise.race([page, aborted(call, { events: [], next: from, after: from.after })]);
+        : Promise.race([page, aborted(call, { told: [], next: from, after: from.after })]);
     },
+    facts: asks('facts'),
     resume: asks('resume'),
     send: asks('send'),
     stopTree: asks('stopTree'),
     kill: asks('kill'),
+    diff: asks('diff'),
+    patch: asks('patch'),
     rewind: asks('rewind'),
     remove: asks('remove'),
+    move: asks('move'),
     merge: asks('merge'),
     removeWorktree: asks('removeWorktree'),
-    start: asks('start'),
+    start: async (request, call) => {
+      const { childStart } = await import('./asked-start.ts');
+      return start(childStart(request), call);
+    },
     wait: (loop, call) => untilRest(() => wait(loop), call),
   };
 }
@@ -67,7 +80,7 @@ async function asked(folder: string, verb: keyof Loops, args: readonly unknown[]
   // The owner moves what it cannot read aside, and does not answer.
   if (Buffer.byteLength(json) > MAX_REQUEST_BYTES)
     throw new UserError(
-      `this is more than ${MAX_REQUEST_BYTES / 1024} KB, which is too much for one request; put it into a file, and name the file`,
+      `this is more than ${MAX_REQUEST_BYTES / 1024} KB, which is too much for one request; put it into a file, and name that file in a short text`,
     );
   if (requestIn(JSON.parse(json)) === null) throw unaskable(verb);
   const answer = await askOwner(folder, request, TIMEOUTS[verb] ?? TIMEOUT_MS);
@@ -77,10 +90,6 @@ async function asked(folder: string, verb: keyof Loops, args: readonly unknown[]
 }
 
 function unaskable(verb: keyof Loops): UserError {
-  if (verb === 'start')
-    return new UserError(
-      'inside a sandbox a child loop can have a task (a text), a name, tags, checks, limits of iterations, time, cost and tokens, and when it is done; leave out the rest',
-    );
   return new UserError(
     verb === 'send'
       ? 'the message is empty or too long: ralph tell NAME "words for the next prompt"'
@@ -95,14 +104,31 @@ function unanswered(verb: keyof Loops): UserError {
   return new UserError(`the owner of this loop does not answer; it may have exited. ${what}`, 1);
 }
 
-const READS: ReadonlySet<keyof Loops> = new Set(['find', 'list', 'get', 'events', 'runs', 'output', 'wait']);
+const READS: ReadonlySet<keyof Loops> = new Set<keyof Loops>([
+  'find',
+  'list',
+  'strays',
+  'changes',
+  'get',
+  'events',
+  'runs',
+  'output',
+  'facts',
+  'diff',
+  'patch',
+  'wait',
+]);
 
 const TIMEOUT_MS = 10_000;
 /** More than the owner takes for one answer; an owner that takes over needs some time itself. */
 const TIMEOUTS: Partial<Record<keyof Loops, number>> = {
   wait: 60_000,
+  changes: 60_000,
   events: 60_000,
   output: 60_000,
+  facts: 60_000,
+  diff: 60_000,
+  patch: 60_000,
   start: 120_000,
   stopTree: 60_000,
   send: 30_000,

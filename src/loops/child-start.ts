@@ -1,5 +1,5 @@
 /** The child loop that an agent in a sandbox can ask for. A field that is not listed here makes the request unreadable. */
-import type { Settings } from '../config/config.ts';
+import type { Settings } from '../settings/settings.ts';
 import { PRESET_NAMES, UNTILS } from '../loop/policy.ts';
 import { list, nonBlank, object, oneOf, optional, partial, rule, type Rule } from '../loop/shape.ts';
 import type { StartRequest } from '../owner/make-request.ts';
@@ -22,7 +22,7 @@ const word: Rule = rule(
 const text: Rule = (value, field) => [...nonBlank(value, field), ...word(value, field)];
 const number: Rule = rule('a number', (value) => typeof value === 'number');
 
-const SETTINGS: Readonly<Record<keyof ChildSettings, Rule>> = {
+export const CHILD_SETTINGS: Readonly<Record<keyof ChildSettings, Rule>> = {
   preset: oneOf(PRESET_NAMES),
   maxIterations: number,
   maxTime: text,
@@ -39,6 +39,6 @@ export const CHILD_START: Rule = object({
   prompt: object({ text }),
   name: optional(text),
   tags: optional(list(text)),
-  settings: partial(SETTINGS),
+  settings: partial(CHILD_SETTINGS),
   command: optional(list(word)),
 } satisfies Record<keyof ChildStart, Rule>);

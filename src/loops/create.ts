@@ -3,8 +3,8 @@ import { realpathSync } from 'node:fs';
 import { createLoop, type LoopRequest } from '../owner/create-loop.ts';
 import type { CreatedLoop } from '../owner/created-loop.ts';
 import { makeRequest, type MadeRequest, type StartHelp, type StartRequest } from '../owner/make-request.ts';
-import { findFolder } from '../store/read-loop.ts';
-import { treeOf } from '../store/spec.ts';
+import { findFolder } from '../home/read-loop.ts';
+import { treeOf } from '../home/spec.ts';
 import type { Rights } from './rights.ts';
 
 export interface CreateHelp extends StartHelp {

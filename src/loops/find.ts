@@ -1,34 +1,38 @@
-import { problemWithName } from '../store/names.ts';
-import { isEnlisted } from '../store/background.ts';
-import { workspaceWith } from '../store/find-workspace.ts';
-import { enclosingRuns, loopOf } from '../store/enclosing-runs.ts';
-import { findFolder, readLoop, requireFolder, type LoopReading } from '../store/read-loop.ts';
-import { isInSession } from '../store/spec.ts';
-import type { LoopFolder } from '../store/store.ts';
+import { problemWithName } from '../loop/names.ts';
+import { isEnlisted } from '../home/background.ts';
+import { workspaceWith } from '../home/find-workspace.ts';
+import { enclosingRuns, loopOf } from '../home/enclosing-runs.ts';
+import { findFolder, readLoop, requireFolder, type LoopReading } from '../home/read-loop.ts';
+import { isInSession, type Spec } from '../home/spec.ts';
+import type { LoopFolder } from '../home/home.ts';
 import { UserError } from '../user-error.ts';
 import type { LoopRef } from './loops.ts';
 
 /** The loop of this name in a folder or above it; the error lists the existing ones. */
 export function findLoop(from: string, name: string): LoopReading {
   checkName(name);
-  return readLoop(workspaceWith(from, name), name);
+  return loopIn(workspaceWith(from, name), name);
+}
+
+/** The loop of this name in exactly this workspace, a real path. */
+export function loopIn(workspace: string, name: string): LoopReading {
+  return readLoop(workspace, name);
 }
 
 /** The same without reading it; `self` is the loop of the run that asks, unless a loop has that name. */
 export function findRef(from: string, name: string): LoopRef {
   checkName(name);
   const found = findFolder(workspaceWith(from, name), name);
-  const own = found === null && name === 'self' ? ownLoop() : null;
-  if (own !== null) return own;
+  const own = found === null && name === 'self' ? loopOfRun() : null;
+  if (own !== null) return refOf({ spec: own });
   const { id, workspace } = found ?? requireFolder(workspaceWith(from, name), name);
   return { id, name, workspace };
 }
 
 /** The loop of the run that this process works for; null outside of runs. */
-function ownLoop(): LoopRef | null {
-  const [run] = enclosingRuns();
-  const spec = run === undefined ? null : loopOf(run);
-  return spec === null ? null : refOf({ spec });
+export function loopOfRun(env: NodeJS.ProcessEnv = process.env): Spec | null {
+  const [run] = enclosingRuns(env);
+  return run === undefined ? null : loopOf(run);
 }
 
 /** The folder of a loop, without reading it; throws if the loop is gone, or if another one has its name. */
@@ -53,7 +57,7 @@ export function replaced(name: string): UserError {
 export async function ownedLoopAt(ref: LoopRef): Promise<LoopReading> {
   const loop = loopAt(ref);
   if (loop.owner !== null || !isEnlisted(loop.spec.id)) return loop;
-  const { isOwned } = await import('../daemon/hand-over.ts');
+  const { isOwned } = await import('../background/hand-over.ts');
   await isOwned(loop.folder);
   return loopAt(ref);
 }

@@ -1,10 +1,9 @@
-import { askNamelessOwner } from '../store/nameless-owner.ts';
+import { askNamelessOwner, killOwner } from '../home/kill-owner.ts';
 import { AlreadyOwned } from '../owner/refusals.ts';
-import { wakeDaemon } from '../daemon/wake-daemon.ts';
-import { dismiss } from '../store/background.ts';
-import { deliver } from '../store/deliver.ts';
-import { killOwner } from '../store/kill-owner.ts';
-import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
+import { wakeDaemon } from '../background/background.ts';
+import { dismiss } from '../home/background.ts';
+import { deliver } from '../home/deliver.ts';
+import { readLoopAt, type LoopReading } from '../home/read-loop.ts';
 import { UserError } from '../user-error.ts';
 import { closeWindow } from './window.ts';
 import { refuseUnreadable } from './find.ts';

@@ -1,6 +1,9 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openState, registerLoop, specFor } from '../../test/rig/loop-folder.ts';
+import { enlist } from '../home/background.ts';
+import { thisProcess } from '../home/lock-owner.ts';
 import { lineOf } from '../journal/lines.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { refOf } from './find.ts';
@@ -30,6 +33,24 @@ describe('the list of loops', () => {
     expect(await names({ status: 'stopped' })).toEqual(['a']);
     expect(await names({ tag: 'night' })).toEqual(['a']);
     expect(await localLoops().strays(null)).toEqual({ gone: ['c'], strangers: [] });
+  });
+
+  it('has the loops of the workspace that a folder is in', async () => {
+    registerLoop(workspace, 'a');
+    const folder = join(workspace, 'below');
+    mkdirSync(folder);
+    expect(await names({ workspace: folder })).toEqual(['a']);
+  });
+
+  it('has, where the caller wants to wait, only loops that are driven or wait for the daemon, and none of its own', async () => {
+    registerLoop(workspace, 'crashed');
+    enlist(registerLoop(workspace, 'entered').id);
+    const driven = registerLoop(workspace, 'driven');
+    writeFileSync(driven.lock, JSON.stringify(thisProcess()));
+    expect(await names({ waitable: true })).toEqual(['driven', 'entered']);
+    const runs = [{ run: `${driven.id}.1`, loop: driven.id, hasShim: true }];
+    const rights = new Rights(() => ({ is: 'run', runs }));
+    expect(await names({ waitable: true }, localLoops({ rights }))).toEqual(['entered']);
   });
 
   it('has no secrets', async () => {

@@ -1,28 +1,34 @@
 /** The rows of a list, and what looks like a loop beside them and is none. */
-import { existsSync } from 'node:fs';
+import { existsSync, type Stats } from 'node:fs';
 import { foundAt } from '../files/files.ts';
 import { endedStatus } from '../loop/outcome.ts';
 import { openRun } from '../loop/run.ts';
-import { masks } from '../store/mask.ts';
-import { liveOwner, readLoopAt, type LoopReading } from '../store/read-loop.ts';
-import { registered, registeredIn } from '../store/registry.ts';
-import { treeOf } from '../store/spec.ts';
-import { LoopFolder, type LoopKey } from '../store/store.ts';
-import { describeStranger, strangersIn } from '../store/strangers.ts';
-import { tmuxPlaceOf } from '../store/tmux-place.ts';
+import { isEnlisted } from '../home/background.ts';
+import { workspaceAt } from '../home/find-workspace.ts';
+import { masks } from '../home/mask.ts';
+import { liveOwner, readLoopAt, type LoopReading } from '../home/read-loop.ts';
+import { registered, registeredIn } from '../home/registry.ts';
+import { treeOf } from '../home/spec.ts';
+import { LoopFolder, type LoopKey } from '../home/home.ts';
+import { describeStranger, strangersIn } from '../home/strangers.ts';
+import { tmuxPlaceOf } from '../home/tmux-place.ts';
+import { aboutOf, type About } from './about.ts';
 import { summaryOf, type LoopSummary } from './summary.ts';
 
 /** Which loops are listed. */
 export interface Filter {
-  /** Null for the loops of all workspaces. */
+  /** The loops of the nearest workspace count, in this folder or above it, a real path; null for those of all workspaces. */
   readonly workspace: string | null;
   /** Their status, or their status as a worker; null for all. */
   readonly status?: LoopSummary['status'] | WorkerStatus | null;
   readonly tag?: string | null;
+  /** Only loops that the caller can wait for: a process drives them, or the next daemon will. */
+  readonly waitable?: boolean;
 }
 
 /** A loop in a list. */
 export interface LoopRow extends LoopSummary {
+  readonly about: About;
   readonly worker: Worker;
 }
 
@@ -48,15 +54,19 @@ export type WorkerStatus = (typeof WORKER_STATUSES)[number];
 
 /** The loops that a filter can be about. */
 export function keysFor({ workspace }: Filter): readonly LoopKey[] {
-  return workspace === null ? registered() : registeredIn(workspace);
+  return workspace === null ? registered() : registeredIn(workspaceAt(workspace));
 }
 
 /** The rows of those of the loops that the filter wants, without secrets. */
-export function rowsOf(keys: readonly LoopKey[], { status = null, tag = null }: Filter): readonly LoopRow[] {
+export function rowsOf(
+  keys: readonly LoopKey[],
+  { status = null, tag = null, waitable = false }: Filter,
+): readonly LoopRow[] {
   const mask = masks();
   return keys.flatMap((key) => {
     const loop = readings.of(new LoopFolder(key));
     if (loop === null || (tag !== null && loop.spec.tags?.includes(tag) !== true)) return [];
+    if (waitable && loop.owner === null && !isEnlisted(key.id)) return [];
     const row = rowOf(loop);
     const isWanted = status === null || row.status === status || row.worker.status === status;
     return isWanted ? [mask(loop.spec).value(row)] : [];
@@ -73,11 +83,8 @@ class Readings {
   of(folder: LoopFolder): LoopReading | null {
     const { path } = folder;
     const owner = liveOwner(folder);
-    const files = [path, folder.journal, folder.spec].map(foundAt);
-    const stamp = [
-      owner,
-      ...files.map((one) => one && `${one.ino} ${one.size} ${one.mtimeMs} ${one.ctimeMs}`),
-    ].join();
+    const files = filesOf(folder).map(foundAt);
+    const stamp = `${owner} ${stampOf(files)}`;
     const known = this.#known.get(path);
     if (known?.stamp === stamp) return known.loop;
     const loop = readLoopAt(folder);
@@ -90,17 +97,33 @@ class Readings {
   }
 }
 
+/** What a loop is read from. */
+function filesOf({ path, journal, spec }: LoopFolder): readonly string[] {
+  return [path, journal, spec];
+}
+
+/** What is compared to see whether a loop has changed. */
+export function stampOfLoop(folder: LoopFolder): string {
+  return `${liveOwner(folder)} ${stampOf(filesOf(folder).map(foundAt))}`;
+}
+
+/** The same of files. */
+export function stampOf(files: readonly (Stats | null)[]): string {
+  return files.map((one) => one && `${one.ino} ${one.size} ${one.mtimeMs} ${one.ctimeMs}`).join();
+}
+
 export const readings: Readings = new Readings();
 /** File systems count the time of a change in steps of up to two seconds. */
 const SETTLED_MS = 2000;
 const MOST_KNOWN = 10_000;
 
-export function rowOf(loop: LoopReading): LoopRow {
+function rowOf(loop: LoopReading): LoopRow {
   const summary = summaryOf(loop);
   const { spec, state, report, owner } = loop;
   const { worktree } = spec;
   return {
     ...summary,
+    about: aboutOf(loop),
     worker: {
       status: workerStatus(summary, loop),
       cmd: spec.agent.argv,
@@ -122,7 +145,10 @@ function windowOf({ spec, owner }: LoopReading): Worker['tmux'] {
 }
 
 /** In the words of document 003. A loop whose owner has died has failed. */
-function workerStatus({ status }: LoopSummary, { state: { outcome } }: LoopReading): WorkerStatus {
+export function workerStatus(
+  { status }: Pick<LoopSummary, 'status'>,
+  { state: { outcome } }: Pick<LoopReading, 'state'>,
+): WorkerStatus {
   if (status === 'running' || status === 'paused') return status;
   // The next daemon or the session continues it.
   if (status === 'left' || status === 'in-session') return 'running';
@@ -142,18 +168,18 @@ export interface Strays {
   }[];
 }
 
-export function straysIn(workspace: string | null): Strays {
-  if (workspace !== null) {
-    const strangers = strangersIn(workspace).map((one) => {
+export function straysIn(folder: string | null): Strays {
+  if (folder !== null) {
+    const strangers = strangersIn(workspaceAt(folder)).map((one) => {
       const { name, movedFrom } = one;
       return { name, movedFrom, why: describeStranger(one) };
     });
     return { gone: [], strangers };
   }
   const known = new Map<string, boolean>();
-  const isGone = (folder: string): boolean => {
-    const found = known.get(folder) ?? !existsSync(folder);
-    known.set(folder, found);
+  const isGone = (workspace: string): boolean => {
+    const found = known.get(workspace) ?? !existsSync(workspace);
+    known.set(workspace, found);
     return found;
   };
   const gone = registered().filter(

@@ -1,9 +1,12 @@
 /** The loops of this machine (`loops.ts`). What only some verbs need is loaded by them: a person waits for most commands. */
-import { keepDaemonAwake, wakeDaemon } from '../daemon/wake-daemon.ts';
+import { keepDaemonAwake, wakeDaemon } from '../background/background.ts';
 import type { SandboxedParent } from '../owner/owner.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
+import { workspaceAt } from '../home/find-workspace.ts';
+import { parentRun } from '../home/enclosing-runs.ts';
+import { startersEnvironment } from '../home/run-environment.ts';
 import { findRef, folderOf, loopAt, ownedLoopAt, refuseUnreadable } from './find.ts';
-import { keysFor, rowsOf, straysIn } from './list.ts';
+import type { LoopKey } from '../home/home.ts';
+import { keysFor, rowsOf, straysIn, type Filter } from './list.ts';
 import type { LocalLoops, LoopRef } from './loops.ts';
 import { Rights, type Verb } from './rights.ts';
 import type { Drive } from './send.ts';
@@ -18,6 +21,8 @@ export interface Here {
   readonly drive?: Drive;
   /** What the caller has typed, for messages. */
   readonly as?: (verb: Verb, name: string) => string;
+  /** The loops that a filter can be about. */
+  readonly keys?: typeof keysFor;
 }
 
 export function localLoops({
@@ -25,7 +30,12 @@ export function localLoops({
   confinedTo,
   drive,
   as = asCommand,
+  keys: known = keysFor,
 }: Here = {}): LocalLoops {
+  const keys = (filter: Filter): readonly LoopKey[] =>
+    known(filter).filter(
+      (key) => rights.allow('look', key) && (filter.waitable !== true || rights.allow('wait', key)),
+    );
   const require = (verb: Verb, ref: LoopRef): Promise<void> => rights.require(verb, ref, as(verb, ref.name));
   return {
     async find(name, folder) {
@@ -36,29 +46,36 @@ export function localLoops({
     },
     async list(filter) {
       await wakeDaemon();
-      return rowsOf(
-        keysFor(filter).filter((key) => rights.allow('look', key)),
-        filter,
-      );
+      return rowsOf(keys(filter), filter);
+    },
+    async changes(filter, from, call) {
+      await wakeDaemon();
+      const { changesOf } = await import('./changes.ts');
+      const stopWaking = keepDaemonAwake();
+      try {
+        return await changesOf(() => keys(filter), filter, from, call);
+      } finally {
+        stopWaking();
+      }
     },
     async get(ref) {
       await require('look', ref);
       return viewOf(loopAt(ref));
     },
-    async events(ref, part, { signal } = {}) {
+    async events(ref, part, call) {
       await require('look', ref);
-      const { eventsOf } = await import('./events.ts');
-      return eventsOf(folderOf(ref), part, signal);
+      const { toldOf } = await import('./events.ts');
+      return toldOf(folderOf(ref), part, call);
     },
     async runs(ref) {
       await require('look', ref);
       const { runsOf } = await import('./output.ts');
       return runsOf(folderOf(ref));
     },
-    async output(ref, run, what, range, { signal } = {}) {
+    async output(ref, run, what, range, call) {
       await require('look', ref);
       const { chunkOf } = await import('./output.ts');
-      return chunkOf(folderOf(ref), run, what, range, signal);
+      return chunkOf(folderOf(ref), run, what, range, call);
     },
     async start(request, help = {}) {
       const { start } = await import('./start.ts');
@@ -67,6 +84,15 @@ export function localLoops({
     async ownNew(request, help = {}) {
       const { create } = await import('./create.ts');
       return (await create(request, rights, help)).own();
+    },
+    async startHere(request, help) {
+      if (parentRun() === null) {
+        const { create } = await import('./create.ts');
+        return (await create(request, rights, help)).own();
+      }
+      const { start } = await import('./start.ts');
+      await start(request, rights, help);
+      return null;
     },
     async send(ref, control, { signal } = {}) {
       await require(control.type, ref);
@@ -88,6 +114,16 @@ export function localLoops({
       const { killLoop } = await import('./kill.ts');
       return killLoop(loopAt(ref));
     },
+    async diff(ref, what) {
+      await require('diff', ref);
+      const { diffOf } = await import('./diff.ts');
+      return diffOf(loopAt(ref), what);
+    },
+    async patch(ref, trees, range) {
+      await require('diff', ref);
+      const { patchOf } = await import('./diff.ts');
+      return patchOf(loopAt(ref), trees, range);
+    },
     async rewind(ref, checkpoint) {
       await require('rewind', ref);
       const { rewindLoop } = await import('./rewind.ts');
@@ -98,12 +134,21 @@ export function localLoops({
       const { removeLoop } = await import('./remove.ts');
       return removeLoop(loopAt(ref));
     },
+    async *removeGone() {
+      const { removeGone } = await import('./remove.ts');
+      yield* removeGone((ref) => require('remove', ref));
+    },
+    async move(from, to) {
+      rights.requireTerms('ralph move');
+      const { moveLoops } = await import('./move.ts');
+      return moveLoops(from, to);
+    },
     async merge(ref, checks, { signal = NEVER, say = () => {} } = {}) {
       await require('merge', ref);
       const loop = loopAt(ref);
       // The checks of the merge are in the journal.
       refuseUnreadable(loop);
-      const { mergeWorktree } = await import('../worktree/merge.ts');
+      const { mergeWorktree } = await import('./merge.ts');
       return mergeWorktree(loop, { env: startersEnvironment(process.env), checks, say, interrupt: signal });
     },
     async removeWorktree(ref, force) {
@@ -122,22 +167,22 @@ export function localLoops({
       const { resumeLoop } = await import('./resume.ts');
       return resumeLoop(ref, request, help);
     },
-    async strays(workspace) {
-      return straysIn(workspace);
+    async strays(folder) {
+      return straysIn(folder);
     },
-    async worktrees(workspace) {
+    async worktrees(folder) {
       const { listWorktrees } = await import('./worktrees.ts');
-      return listWorktrees(workspace, startersEnvironment(process.env));
+      return listWorktrees(workspaceAt(folder), startersEnvironment(process.env));
     },
-    async changedFiles(ref) {
+    async facts(ref, options) {
       await require('look', ref);
-      const { changedSinceStart } = await import('../scm/changed-since-start.ts');
-      return changedSinceStart(loopAt(ref));
+      const { factsOf } = await import('./facts.ts');
+      return factsOf(loopAt(ref), options);
     },
-    async showDiff(ref, what, options, show) {
+    async diffCommand(ref, what, options) {
       await require('look', ref);
-      const { diffLoop } = await import('./diff.ts');
-      return diffLoop(loopAt(ref), what, options, show);
+      const { diffCommand } = await import('./diff.ts');
+      return diffCommand(loopAt(ref), what, options);
     },
     async wait(ref, { signal } = {}) {
       await require('wait', ref);

@@ -6,40 +6,65 @@
  * 3. What a caller may do is decided here (`rights.ts`), for every verb, and nowhere else.
  * 4. Nothing that goes out has a secret of the loop.
  */
-import type { Control, LoopEvent } from '../loop/event.ts';
+import type { Control } from '../loop/event.ts';
 import type { OpenQuestion } from '../loop/questions.ts';
 import type { LoopReport } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { CreatedLoop } from '../owner/created-loop.ts';
 import type { StartRequest } from '../owner/make-request.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
-import type { Spec } from '../store/spec.ts';
-import type { Merged } from '../worktree/merge.ts';
+import type { Spec } from '../home/spec.ts';
+import type { About } from './about.ts';
+import type { Doing } from './doing.ts';
+import type { Merged } from './merge.ts';
+import type { Changes, ListMark } from './changes.ts';
 import type { CreateHelp } from './create.ts';
+import type { LoopDiff, TerminalCommand, Trees } from './diff.ts';
 import type { EventsFrom, Page } from './events.ts';
+import type { FactsOptions, LoopFacts } from './facts.ts';
 import type { Filter, LoopRow, Strays } from './list.ts';
+import type { Moved } from './move.ts';
 import type { LoopSummary } from './summary.ts';
 import type { Chunk, Range, RunOf, What } from './output.ts';
 import type { ChildNow } from './view.ts';
 import type { RemovedWorktree } from './remove-worktree.ts';
-import type { Removed } from './remove.ts';
+import type { GoneLoop, Removed } from './remove.ts';
 import type { Resumed, ResumeHelp, ResumeRequest } from './resume.ts';
 import type { Rewound } from './rewind.ts';
 import type { GiveHelp } from './start.ts';
 import type { WorktreeSummary } from './worktrees.ts';
+
+export type { AgentEvent, TodoItem } from '../agents/agent.ts';
+export type { LoopRequest } from '../owner/create-loop.ts';
+export type { Loaded, StartRequest } from '../owner/make-request.ts';
+export type { OwnedLoop } from '../owner/owner.ts';
+/** What a front gets of a loop that is driven or shown in its own process. */
+export type { Mask } from '../home/mask.ts';
+export type { LoopObserver } from '../owner/observer.ts';
+export type { EndRecord } from '../projections/end-record.ts';
+
+/** The refusals of a new loop that a front may tell apart, to say them in other words. Another front shows their message. */
+export { NameTaken, NoAgentSelected } from '../owner/refusals.ts';
+export { NoRepository, TreeNotMade } from '../workspace/worktree-place.ts';
 
 export interface Loops {
   /** The loop of this name in a folder or above it; `self` is the one of the run that asks. */
   find(name: string, folder: string): Promise<LoopRef>;
   /** The loops that a filter wants, by workspace and name. */
   list(filter: Filter): Promise<readonly LoopRow[]>;
+  /** What is no loop of the workspace of a folder and looks like one; without a folder, the loops whose workspace is gone. */
+  strays(folder: string | null): Promise<Strays>;
+  /** What has changed in the list since a reader has seen it; all rows if that was never. Waits for news. */
+  changes(filter: Filter, from: ListMark | null, call?: Call): Promise<Changes>;
   get(loop: LoopRef): Promise<LoopView>;
-  /** What has happened, from a place in its journal on: every event once, also over a crash of its owner. */
-  events(loop: LoopRef, part: EventsFrom, call?: Call): Promise<Page<LoopEvent>>;
+  /** What has happened, from a place on: every event once, also over a crash of its owner. Waits for news. */
+  events(loop: LoopRef, part: EventsFrom, call?: Call): Promise<Page>;
   /** The runs of a loop, the first one first. */
   runs(loop: LoopRef): Promise<readonly RunOf[]>;
-  /** A piece of what a run or a check after it has printed, or of its prompt. */
+  /** A piece of what a run or a check after it has printed, or of its prompt. Waits for more of an output that is not complete. */
   output(loop: LoopRef, run: string, what: What, range: Range, call?: Call): Promise<Chunk>;
+  /** What a person wants to know about a loop afterwards. */
+  facts(loop: LoopRef, options: FactsOptions): Promise<LoopFacts>;
   /** Starts a loop in the background: of a run, or in a sandbox, a child of its loop. */
   start(request: StartRequest, call?: Call): Promise<LoopView>;
   /** Continues a loop in the background, or the one that runs. */
@@ -49,10 +74,16 @@ export interface Loops {
   stopTree(loop: LoopRef, now: boolean, call?: Call): Promise<readonly StoppedOne[]>;
   /** Ends a loop and its agent now, and returns when both are gone, whatever their owner does. */
   kill(loop: LoopRef, call?: Call): Promise<Killed>;
+  /** What a loop has changed: until now, in an iteration (`3`), or between two records (`start..3`, `3..now`). */
+  diff(loop: LoopRef, what: string | null): Promise<LoopDiff>;
+  /** A piece of the patch between the two trees of a diff. */
+  patch(loop: LoopRef, trees: Trees, range: Range): Promise<Chunk>;
   /** Puts the files of a loop back as they were in a checkpoint. */
   rewind(loop: LoopRef, checkpoint: string): Promise<Rewound>;
   /** Removes a loop that is not running, and its files. */
   remove(loop: LoopRef): Promise<Removed>;
+  /** Takes the loops of a workspace that was moved along to its new place, a folder or one above it. */
+  move(from: string, to: string): Promise<Moved>;
   /** Merges a loop's worktree into the branch of the workspace, once the checks pass on the result. */
   merge(loop: LoopRef, withChecks: boolean, call?: Call): Promise<Merged>;
   /** Removes the worktree of a loop and its branch; with `force`, also work that is saved nowhere else. Null if there was nothing. */
@@ -68,26 +99,22 @@ export interface LocalLoops extends Loops {
   /** Starts a loop that belongs to this process. */
   ownNew(request: StartRequest, help?: CreateHelp): Promise<OwnedLoop>;
   /**
+   * Starts a loop in this process; null for one that a run starts, which belongs to the daemon: the clean-up after the run would end
+   * this process.
+   */
+  startHere(request: StartRequest, help: GiveHelp): Promise<OwnedLoop | null>;
+  /**
    * Continues a loop where it belongs: afterwards this process owns it, or the daemon, or its owner has the request. A loop that a
    * run continues belongs to the daemon: the clean-up after the run ends this process.
    */
   own(loop: LoopRef, request: ResumeRequest, help?: ResumeHelp): Promise<Resumed>;
-  /** What is no loop of a workspace and looks like one; without a workspace, the loops whose workspace is gone. */
-  strays(workspace: string | null): Promise<Strays>;
-  /** How many files differ between the start of a loop and its last checkpoint; null if there is nothing to compare. */
-  changedFiles(loop: LoopRef): Promise<number | null>;
-  /** The worktrees of the loops of a workspace of which the folder, the registration or the branch exists. */
-  worktrees(workspace: string): Promise<readonly WorktreeSummary[]>;
-  /** Shows with `git diff` what a loop has changed, on our stdout or through `show`; returns git's exit code. */
-  showDiff(
-    loop: LoopRef,
-    what: string | null,
-    options: readonly string[],
-    show: Show | null,
-  ): Promise<number>;
+  /** Removes the loops whose workspace is gone, and what names a loop whose state is gone, one after the other. */
+  removeGone(): AsyncIterable<GoneLoop>;
+  /** The worktrees of the loops of the workspace of a folder, of which the folder, the registration or the branch exists. */
+  worktrees(folder: string): Promise<readonly WorktreeSummary[]>;
+  /** The command that shows with the user's git what a loop has changed, for a terminal. */
+  diffCommand(loop: LoopRef, what: string | null, options: readonly string[]): Promise<TerminalCommand>;
 }
-
-type Show = (chunk: Buffer) => void;
 
 /** One loop. Its name may belong to another one later. */
 export interface LoopRef {
@@ -102,6 +129,8 @@ export type Begun = Pick<CreatedLoop, 'spec' | 'folder' | 'state' | 'notes' | 'm
 /** How a verb is called. */
 export interface Call {
   readonly signal?: AbortSignal;
+  /** How many milliseconds to wait for news, of a verb that tells some; without it, none. */
+  readonly wait?: number;
   /** Gets a line about what takes long; only on this machine. */
   readonly say?: (line: string) => void;
 }
@@ -114,6 +143,9 @@ export interface LoopView extends LoopRef {
   readonly state: LoopState;
   readonly report: LoopReport;
   readonly children: readonly ChildNow[];
+  readonly about: About;
+  /** What runs now; null if nothing does. */
+  readonly doing: Doing | null;
   /** The folder of its journal and logs. */
   readonly folder: string;
   /** Why its files cannot be read. */

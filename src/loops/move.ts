@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { realPath } from '../files/paths.ts';
-import { workspaceMovedTo } from '../store/find-workspace.ts';
-import { keep, kept } from '../store/kept-environment.ts';
-import { movedPath, movedSpec } from '../store/moved.ts';
-import { takeLock } from '../store/lock.ts';
-import { thisProcess } from '../store/lock-owner.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
-import { registeredIn, reserve, unreserve } from '../store/registry.ts';
-import { readSpec, writeSpec } from '../store/spec.ts';
-import { LoopFolder } from '../store/store.ts';
+import { realPath } from '../files/files.ts';
+import { workspaceMovedTo } from '../home/find-workspace.ts';
+import { saveEnvironment, savedEnvironment } from '../home/saved-environment.ts';
+import { movedPath, movedSpec } from '../home/moved.ts';
+import { takeLock } from '../home/lock.ts';
+import { thisProcess } from '../home/lock-owner.ts';
+import { startersEnvironment } from '../home/run-environment.ts';
+import { registeredIn, reserve, unreserve } from '../home/registry.ts';
+import { readSpec, writeSpec } from '../home/spec.ts';
+import { LoopFolder } from '../home/home.ts';
 import { UserError } from '../user-error.ts';
 
 export interface Moved {
@@ -54,10 +54,10 @@ async function moveLoop(folder: LoopFolder, workspace: string): Promise<string |
     const spec = movedSpec(readSpec(folder.spec), folder.workspace, workspace, (file) =>
       movedFile(file, folder.workspace, workspace),
     );
-    const environment = kept(id);
+    const environment = savedEnvironment(id);
     if (environment !== null) {
       const argv = environment.argv.map((word) => movedPath(word, folder.workspace, workspace));
-      keep(id, { ...environment, argv });
+      saveEnvironment(id, { ...environment, argv });
     }
     writeSpec(folder.spec, spec, startersEnvironment(process.env));
     unreserve(folder);

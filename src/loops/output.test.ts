@@ -5,8 +5,8 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openState, registerLoop } from '../../test/rig/loop-folder.ts';
 import { lineOf } from '../journal/lines.ts';
 import type { LoopEvent } from '../loop/event.ts';
-import { maskOf } from '../store/mask.ts';
-import type { LoopFolder } from '../store/store.ts';
+import { maskOf } from '../home/mask.ts';
+import type { LoopFolder } from '../home/home.ts';
 import { localLoops } from './local-loops.ts';
 import type { LoopRef } from './loops.ts';
 import type { Chunk, What } from './output.ts';
@@ -66,7 +66,19 @@ async function inPieces(bytes: number, from = 0): Promise<{ shown: string; next:
 /** Longer than what is read before a place. */
 const words = fc.array(
   fc.oneof(
-    fc.constantFrom(SECRET, SECRET.slice(0, 7), KEY, '\n', ' ', 'a', 'é', 'token', `x${SECRET}${SECRET}`),
+    fc.constantFrom(
+      SECRET,
+      SECRET.slice(0, 7),
+      KEY,
+      '\n',
+      ' ',
+      'a',
+      'é',
+      'token',
+      ':',
+      '=',
+      `x${SECRET}${SECRET}`,
+    ),
     fc.string({ maxLength: 5 }),
   ),
   { maxLength: 200, size: 'max' },
@@ -108,11 +120,24 @@ describe('the output of a run', () => {
     expect(await piece(second.next, 1000)).toEqual({ ...second, from: second.next, data: '' });
   });
 
+  it('goes on in the word that it has shown without a wait, unless the word has become a key', async () => {
+    make([...begun, started('1.1', 2)]);
+    writeFileSync(stdout, 'hello wor');
+    const first = await piece(0, 1000);
+    expect({ text: text(first), next: first.next }).toEqual({ text: 'hello wor', next: 9 });
+    appendFileSync(stdout, 'ld sk-xyz');
+    const second = await piece(first.next, 1000);
+    expect({ text: text(second), from: second.from }).toEqual({ text: 'ld sk-xyz', from: 9 });
+    appendFileSync(stdout, 'defghijklmnopqrst\n');
+    const third = await piece(second.next, 1000);
+    expect({ text: text(third), from: third.from }).toEqual({ text: '<redacted>\n', from: 12 });
+  });
+
   it('is waited for until there is more, until the run has ended, the time is over or the call is aborted', async () => {
     make([...begun, started('1.1', 2)]);
     writeFileSync(stdout, '');
     const wait = (from: number, ms: number, signal?: AbortSignal): Promise<Chunk> =>
-      loops.output(ref, '1.1', 'stdout', { from, wait: ms }, signal === undefined ? {} : { signal });
+      loops.output(ref, '1.1', 'stdout', { from }, { wait: ms, ...(signal === undefined ? {} : { signal }) });
     const more = wait(0, 60_000);
     appendFileSync(stdout, 'a\n');
     expect(await more).toMatchObject({ next: 2, after: 'open' });

@@ -6,18 +6,19 @@
  * 2. Only regular files in the loop's own folder are read.
  */
 import { closeSync, fstatSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { below } from '../files/below.ts';
 import { codeOf, namesIn, openRegular, readAll } from '../files/files.ts';
 import { eventsIn } from '../journal/pages.ts';
 import { anyOf, fits, object, oneOf, optional, rule, whole, type Rule } from '../loop/shape.ts';
-import { maskOf } from '../store/mask.ts';
-import type { LoopFolder } from '../store/store.ts';
+import { maskOf } from '../home/mask.ts';
+import type { LoopFolder } from '../home/home.ts';
+import type { CheckResult } from '../loop/event.ts';
 import { openRun } from '../loop/run.ts';
-import { watchUntil } from '../process/watch.ts';
+import { outputLines } from '../projections/check-output.ts';
+import { endOfWait, watchUntil } from '../process/watch.ts';
 import { UserError } from '../user-error.ts';
-import { LONGEST_WAIT_MS } from './events.ts';
-import type { LoopRef, Loops } from './loops.ts';
+import type { Call } from './loops.ts';
 import { readings } from './list.ts';
 
 /** A run of a loop, in the order in which they were started. */
@@ -39,8 +40,6 @@ export interface Range {
   readonly from: number;
   /** About how many are wanted; a secret is not cut in two for it. */
   readonly bytes?: number;
-  /** How many milliseconds to wait for more of an output that is not complete. */
-  readonly wait?: number;
 }
 
 export interface Chunk {
@@ -69,7 +68,7 @@ export const WHAT: Rule = anyOf('an output', [
     ),
   }),
 ]);
-export const RANGE: Rule = object({ from: whole(0), bytes: optional(whole(1)), wait: optional(whole(0)) });
+export const RANGE: Rule = object({ from: whole(0), bytes: optional(whole(1)) });
 
 /** The run that is meant: `7` and `0007` are the first one of the seventh iteration, `7.2` the second. */
 export function runNamed(loop: string, runs: readonly RunOf[], word: string): RunOf {
@@ -106,69 +105,45 @@ export function runsOf(folder: LoopFolder): readonly RunOf[] {
     });
 }
 
-/** All pieces of an output, as far as it goes now. */
-export async function* piecesOf(
-  loops: Pick<Loops, 'output'>,
-  loop: LoopRef,
-  run: string,
-  what: What,
-): AsyncGenerator<Buffer, void, void> {
-  for (let from = 0; ;) {
-    // oxlint-disable-next-line no-await-in-loop -- one piece after the other
-    const { data, next, after } = await loops.output(loop, run, what, { from });
-    yield Buffer.from(data, 'base64');
-    if (after !== 'more') return;
-    from = next;
-  }
-}
-
+/** A piece, if there is one, or once there is: `wait` is for how long to wait for more of an output that is not complete. */
 export async function chunkOf(
   folder: LoopFolder,
   run: string,
   what: What,
   range: Range,
-  signal?: AbortSignal,
+  call: Call = {},
 ): Promise<Chunk> {
   if (!fits(RUN_ID, run) || !fits(WHAT, what)) throw new UserError(`${folder.name} has no such output`);
-  const now = chunkNow(folder, run, what, range);
-  if (isNews(now) || (range.wait ?? 0) === 0) return now;
-  const timeout = AbortSignal.timeout(Math.min(range.wait ?? 0, LONGEST_WAIT_MS));
-  const until = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
-  const looked = new AbortController();
+  const chunkNow = (): Chunk => presentChunk(folder, run, what, range, (call.wait ?? 0) === 0);
+  const now = chunkNow();
+  const until = endOfWait(call);
+  if (isNews(now) || until.aborted) return now;
   const look = (): Chunk | null => {
-    const chunk = chunkNow(folder, run, what, range);
+    const chunk = chunkNow();
     return isNews(chunk) ? chunk : null;
   };
   // What it prints is in its own folder, its end in that of the loop.
-  try {
-    const found = await Promise.race(
-      [folder.path, folder.run(run)].map((path) =>
-        watchUntil(path, look, AbortSignal.any([until, looked.signal])),
-      ),
-    );
-    return found ?? now;
-  } finally {
-    looked.abort();
-  }
+  return (await watchUntil([folder.path, folder.run(run)], look, until)) ?? now;
 }
 
 function isNews({ data, after }: Chunk): boolean {
   return data !== '' || after !== 'open';
 }
 
-function chunkNow(folder: LoopFolder, run: string, what: What, range: Range): Chunk {
+/** `isAll`: with the word at its end that may still become a key. */
+function presentChunk(folder: LoopFolder, run: string, what: What, range: Range, isAll: boolean): Chunk {
   const ended = (): boolean => hasEnded(folder, run, what);
   const opened = openOutput(folder, run, what);
   if (opened === null) return { from: 0, next: 0, size: 0, data: '', after: ended() ? 'end' : 'open' };
   try {
-    return chunkAt(opened, range, maskOf(folder), ended);
+    return chunkAt(opened, range, maskOf(folder), { ended, isAll });
   } finally {
     closeSync(opened);
   }
 }
 
 /** Null if there is no such file. */
-function openOutput(folder: LoopFolder, run: string, what: What): number | null {
+export function openOutput(folder: LoopFolder, run: string, what: What): number | null {
   const parts = folder
     .run(run)
     .slice(folder.path.length + 1)
@@ -190,9 +165,9 @@ const FILES = { stdout: 'stdout.log', stderr: 'stderr.log', prompt: 'prompt.md' 
 
 function chunkAt(
   descriptor: number,
-  { from, bytes = MOST_BYTES, wait = 0 }: Range,
+  { from, bytes = MOST_BYTES }: Range,
   mask: ReturnType<typeof maskOf>,
-  ended: () => boolean,
+  { ended, isAll }: { readonly ended: () => boolean; readonly isAll: boolean },
 ): Chunk {
   for (let length = Math.min(bytes, MOST_BYTES); ; length *= 2) {
     const { size } = fstatSync(descriptor);
@@ -204,11 +179,7 @@ function chunkAt(
     // An output that has ended while it was read is longer by now.
     const isLast = isEnd && ended() && fstatSync(descriptor).size <= start + content.length;
     // Who does not wait gets the word, too, that may still become a key.
-    const part = mask.between(
-      content,
-      from - start,
-      isLast ? 'end' : isEnd && wait === 0 ? 'pause' : 'middle',
-    );
+    const part = mask.between(content, from - start, isLast ? 'end' : isEnd && isAll ? 'pause' : 'middle');
     if (part.to > part.from || isEnd)
       return {
         from: start + part.from,
@@ -223,7 +194,7 @@ function chunkAt(
 const MOST_BYTES = 256 * 1024;
 
 /** Whether nothing more is written to an output. */
-function hasEnded(folder: LoopFolder, run: string, what: What): boolean {
+export function hasEnded(folder: LoopFolder, run: string, what: What): boolean {
   const loop = readings.of(folder);
   if (loop === null) return true;
   const { state, report, owner } = loop;
@@ -234,4 +205,14 @@ function hasEnded(folder: LoopFolder, run: string, what: What): boolean {
     Number.parseInt(run, 10) < state.iteration ||
     report.checks.some(({ result }) => folder.log(result.log) === log)
   );
+}
+
+/** The failing tests or the last lines of what a failed check has printed, without secrets and cut to a size. */
+export function checkLines(
+  { workspace }: Pick<LoopFolder, 'workspace'>,
+  { log }: Pick<CheckResult, 'log'>,
+  size: { readonly lines: number; readonly chars: number },
+  mask: Pick<ReturnType<typeof maskOf>, 'text'>,
+): readonly string[] {
+  return outputLines(resolve(workspace, log), size, (text) => mask.text(text));
 }

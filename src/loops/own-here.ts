@@ -3,7 +3,7 @@ import type { Control } from '../loop/event.ts';
 import type { AgentProgram } from '../owner/agent-host.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { takeOver } from '../owner/take-over.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
+import { startersEnvironment } from '../home/run-environment.ts';
 import { replaced } from './find.ts';
 import type { LoopRef } from './loops.ts';
 import type { Drive } from './send.ts';

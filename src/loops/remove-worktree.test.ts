@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GitFolder } from '../../test/rig/git-folder.ts';
 import { addTree, setTreeOwner } from '../git/worktree.ts';
 import { NOTHING_KNOWN } from '../loop/report.ts';
-import type { LoopReading } from '../store/read-loop.ts';
-import type { Spec } from '../store/spec.ts';
-import { LoopFolder } from '../store/store.ts';
+import type { LoopReading } from '../home/read-loop.ts';
+import type { Spec } from '../home/spec.ts';
+import { LoopFolder } from '../home/home.ts';
 import { removeWorktree } from './remove-worktree.ts';
 
 let git: GitFolder;
@@ -41,6 +41,7 @@ const loop = (worktree: Partial<Spec> = { worktree: { path, branch, from: 'main'
   },
   ...NOTHING_KNOWN,
   owner: null,
+  read: { events: 0, bytes: 0 },
   trouble: null,
 });
 const remove = (force = false, reading: LoopReading = loop()) => removeWorktree(reading, force, git.env);

@@ -1,18 +1,17 @@
+import type { Environment } from '../process/process.ts';
 import { hasNoWork, lostWith, type Work } from '../git/work.ts';
 import type { Repository } from '../git/git.ts';
 import { removeBranch, removeTree } from '../git/worktree.ts';
-import { withIdleLoop } from '../recovery/idle-loop.ts';
-import { gitIn, withGitErrorsForUser } from '../scm/git.ts';
-import type { LoopReading } from '../store/read-loop.ts';
-import type { Worktree } from '../store/spec.ts';
+import { withIdleLoop } from '../owner/idle-loop.ts';
+import { gitIn, withGitErrorsForUser } from '../workspace/user-git.ts';
+import type { LoopReading } from '../home/read-loop.ts';
+import type { Worktree } from '../home/spec.ts';
 import { UserError } from '../user-error.ts';
-import { tidyMerge } from '../worktree/merge.ts';
-import { refuseInside } from '../worktree/occupied-place.ts';
-import { readSetUpTree } from '../worktree/set-up.ts';
-import { brokenTree, describeWork, ownsBranch, worktreeStatus } from '../worktree/worktree.ts';
-import { withWorktreeLock } from '../worktree/worktree-lock.ts';
-
-type Environment = Readonly<Record<string, string>>;
+import { tidyMerge } from './merge.ts';
+import { refuseInside } from '../workspace/occupied-place.ts';
+import { readSetUpTree } from '../workspace/set-up.ts';
+import { brokenTree, describeWork, ownsBranch, worktreeStatus } from '../workspace/worktree.ts';
+import { withWorktreeLock } from '../workspace/worktree-lock.ts';
 
 /** Removes the worktree and the branch of a loop; null if there was nothing. */
 export async function removeWorktree(
@@ -42,6 +41,7 @@ async function removeIdle(
   await tidyMerge(spec, worktree, repository);
   const place = { path: status === 'none' ? null : path, branch };
   const work = await lostWith(repository, place, readSetUpTree(loop));
+  const lost = describeWork(work);
   if (work.trouble !== null && !force)
     throw brokenTree(path, work.trouble, `ralph worktree rm ${spec.name} --force`);
   if (!hasNoWork(work) && !force) {
@@ -49,12 +49,13 @@ async function removeIdle(
     const keep = isMergeable ? `ralph worktree merge ${spec.name}` : 'git push there';
     throw new UnsavedWork(
       work,
-      `${path} (branch ${branch}) has work that is saved nowhere else: ${describeWork(work)}; keep it with: ${keep}, discard it with: ralph worktree rm ${spec.name} --force`,
+      lost,
+      `${path} (branch ${branch}) has work that is saved nowhere else: ${lost}; keep it with: ${keep}, discard it with: ralph worktree rm ${spec.name} --force`,
     );
   }
   if (status !== 'none') await removeTree(repository, path);
   const isGone = hasBranch && (await removeBranch(repository, branch));
-  return { lost: describeWork(work), what: isGone ? `${path} and branch ${branch}` : path };
+  return { lost, what: isGone ? `${path} and branch ${branch}` : path };
 }
 
 export interface RemovedWorktree {
@@ -67,9 +68,12 @@ export interface RemovedWorktree {
 /** The worktree has work that would be lost. */
 export class UnsavedWork extends UserError {
   readonly work: Work;
+  /** The same in words. */
+  readonly lost: string;
 
-  constructor(work: Work, message: string) {
+  constructor(work: Work, lost: string, message: string) {
     super(message);
     this.work = work;
+    this.lost = lost;
   }
 }

@@ -1,21 +1,23 @@
 import { existsSync, rmSync } from 'node:fs';
-import { dismiss } from '../store/background.ts';
-import { takeLock } from '../store/lock.ts';
-import { lockDesk, removeDesk } from '../store/desk.ts';
-import { refuseRemoval } from '../store/family.ts';
-import { unreserve } from '../store/registry.ts';
-import { forget } from '../store/kept-environment.ts';
+import { dismiss } from '../home/background.ts';
+import { takeLock } from '../home/lock.ts';
+import { lockWorkspaceFolder, removeWorkspaceFolder } from '../workspace/workspace-folder.ts';
+import { refuseRemoval } from '../home/family.ts';
+import { registered, unreserve } from '../home/registry.ts';
+import { forgetEnvironment } from '../home/saved-environment.ts';
 import { UserError } from '../user-error.ts';
-import { unlinkAliases, unlinkProgress } from '../store/aliases.ts';
-import { orphanOf } from '../recovery/orphan.ts';
-import { endLeftovers } from '../recovery/recovery.ts';
-import { readLoopAt, type LoopReading } from '../store/read-loop.ts';
-import type { LoopFolder } from '../store/store.ts';
-import { forgetRecords, spaceOfRecords } from '../scm/start.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
-import { thisProcess } from '../store/lock-owner.ts';
+import { unlinkAliases, unlinkProgress } from '../workspace/aliases.ts';
+import { orphanOf } from '../home/orphan.ts';
+import { endLeftovers } from '../owner/recovery.ts';
+import { type LoopReading, readAllLoops, readLoopAt } from '../home/read-loop.ts';
+import { LoopFolder, WorkspaceFolder } from '../home/home.ts';
+import { forgetRecords, spaceOfRecords } from '../workspace/start.ts';
+import { startersEnvironment } from '../home/run-environment.ts';
+import { thisProcess } from '../home/lock-owner.ts';
 import { closeWindow } from './window.ts';
-import { hasTree } from '../worktree/worktree.ts';
+import { hasTree } from '../workspace/worktree.ts';
+import { refOf } from './find.ts';
+import type { LoopRef } from './loops.ts';
 
 export interface Removed {
   /** The pid of the agent that had to be stopped, if any. */
@@ -51,7 +53,7 @@ export async function removeLoop(loop: LoopReading): Promise<Removed> {
       await forgetRecords(folder, folder.workspace);
     }
     await closeWindow(spec);
-    forget(folder.id);
+    forgetEnvironment(folder.id);
     dismiss(folder.id);
     rmSync(folder.path, { recursive: true, force: true });
     // Last, so that a removal that was killed can be repeated.
@@ -62,10 +64,40 @@ export async function removeLoop(loop: LoopReading): Promise<Removed> {
   }
 }
 
-async function removeFromWorkspace({ desk, name, workspace }: LoopFolder): Promise<void> {
-  const release = await lockDesk(desk);
+/** A loop that was removed because its workspace or its state is gone. */
+export interface GoneLoop extends LoopRef {
+  readonly gone: 'workspace' | 'state';
+}
+
+/** Removes such loops one after the other; `require` throws if the caller may not. */
+export async function* removeGone(
+  require: (loop: LoopRef) => Promise<void>,
+): AsyncGenerator<GoneLoop, void, void> {
+  // oxlint-disable no-await-in-loop -- in the order of the list
+  for (const loop of readAllLoops().filter(({ folder }) => !existsSync(folder.workspace))) {
+    await require(refOf(loop));
+    await removeLoop(loop);
+    yield { ...refOf(loop), gone: 'workspace' };
+  }
+  for (const key of registered().filter((one) => !existsSync(new LoopFolder(one).path))) {
+    await require(key);
+    unreserve(key);
+    yield { ...key, gone: 'state' };
+  }
+  // oxlint-enable no-await-in-loop
+}
+
+async function removeFromWorkspace({ workspaceFolder, name, workspace }: LoopFolder): Promise<void> {
+  const release = await lockWorkspaceFolder(workspaceFolder);
   unlinkAliases(workspace, name);
-  unlinkProgress(desk);
-  removeDesk(desk);
+  unlinkProgress(workspaceFolder);
+  removeWorkspaceFolder(workspaceFolder);
   release();
+}
+
+/** Removes the progress file of a loop and the link to it. */
+export function removeProgress(workspace: string, name: string): void {
+  const workspaceFolder = new WorkspaceFolder(workspace, name);
+  unlinkProgress(workspaceFolder);
+  rmSync(workspaceFolder.progressFile, { force: true });
 }

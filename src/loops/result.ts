@@ -1,10 +1,12 @@
-import type { EndRecord } from '../store/end-record.ts';
-import { readExcerpt } from '../store/excerpts.ts';
+import type { EndRecord } from '../projections/end-record.ts';
+import { readExcerpt } from '../files/excerpts.ts';
 import { excerpt } from '../loop/excerpt.ts';
 import type { Outcome, StopReason } from '../loop/outcome.ts';
 import { report } from '../loop/report.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
-import { readEvents } from '../store/read-loop.ts';
+import { putBack } from '../home/journal-problem.ts';
+import { readEvents } from '../home/read-loop.ts';
+import type { JournalError } from '../journal/journal.ts';
 import { hideKeys } from '../loop/secrets.ts';
 
 /** The result of a loop, with the names of document 002; times are in seconds. */
@@ -104,3 +106,25 @@ function resultOf(
 }
 
 const OUTPUT = { side: 'tail', chars: 2000, marker: '' } as const;
+
+/** How a loop ended whose journal could not be written any more. */
+export interface LostEnd {
+  readonly record: Omit<EndRecord, 'status' | 'next'> & { readonly status: 'fatal'; readonly next: string };
+  /** The disk was full: the journal is intact up to there. */
+  readonly isWhole: boolean;
+  /** The command that puts the intact copy of the journal back; null if there is none, or none is needed. */
+  readonly remedy: string | null;
+}
+
+export function lostEnd(loop: Pick<OwnedLoop, 'spec' | 'folder' | 'end'>, error: JournalError): LostEnd {
+  const { name } = loop.spec;
+  const isWhole = error.reason === 'disk-full';
+  const remedy = isWhole ? null : putBack(loop.folder.journal);
+  // Without a copy, the commands that look at the journal say what to do.
+  const next = isWhole ? `ralph resume ${name}` : (remedy ?? `ralph status ${name}`);
+  return {
+    record: { ...loop.end(), status: 'fatal', reason: error.message, exitCode: 3, next },
+    isWhole,
+    remedy,
+  };
+}

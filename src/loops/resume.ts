@@ -4,27 +4,27 @@
  * 1. Only its session continues a loop in a session, and only its owner a loop that runs: they get a control.
  * 2. Every other loop belongs to this process afterwards, with its limits changed, and has not been driven yet; or to the daemon.
  */
-import { FLAGS, type Settings } from '../config/config.ts';
-import { policyInput, settingOf } from '../config/policy.ts';
+import { FLAGS, type Settings } from '../settings/settings.ts';
+import { policyInput, settingOf } from '../settings/policy.ts';
 import type { Policy } from '../loop/policy.ts';
 import { describeProblem, findProblems, mergePolicy } from '../loop/validate.ts';
 import { checkSpendLimits } from '../owner/money.ts';
-import { handOver } from '../daemon/hand-over.ts';
+import { handOver } from '../background/hand-over.ts';
 import type { CreatedLoop } from '../owner/created-loop.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { startUnstarted } from '../owner/start-unstarted.ts';
-import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
-import { takePlace } from '../store/child-limits.ts';
-import { parentRun } from '../store/enclosing-runs.ts';
-import { isUnstarted, type LoopReading } from '../store/read-loop.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
-import { isInSession, treeOf } from '../store/spec.ts';
-import { LoopFolder } from '../store/store.ts';
-import { readAsked, type Asked } from '../store/unstarted.ts';
-import { refuseUnsigned } from '../scm/start.ts';
+import { refuseWithoutSandbox } from '../sandbox/wrapper.ts';
+import { takePlace } from '../home/child-limits.ts';
+import { parentRun } from '../home/enclosing-runs.ts';
+import { isUnstarted, type LoopReading } from '../home/read-loop.ts';
+import { startersEnvironment } from '../home/run-environment.ts';
+import { isInSession, treeOf } from '../home/spec.ts';
+import { LoopFolder } from '../home/home.ts';
+import { readAsked, type Asked } from '../home/unstarted.ts';
+import { refuseUnsigned } from '../workspace/start.ts';
 import { UserError } from '../user-error.ts';
 import { summaryOf } from './summary.ts';
-import { requireWorktree } from '../worktree/worktree.ts';
+import { requireWorktree } from '../workspace/worktree.ts';
 import { ownedLoopAt, refuseEndedInSession, refuseUnreadable } from './find.ts';
 import type { Begun, LoopRef, Sent } from './loops.ts';
 import { ownHere } from './own-here.ts';

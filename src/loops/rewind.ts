@@ -1,18 +1,18 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { treeOf } from '../store/spec.ts';
+import { treeOf } from '../home/spec.ts';
 import { execGit } from '../git/git.ts';
 import { lastOf, nextRewind } from '../git/records.ts';
-import { RestoreError } from '../git/restore-error.ts';
+import { RestoreError } from '../git/git-error.ts';
 import { restoreFiles, type Restored } from '../git/restore.ts';
 import { recordName, recordTree } from '../git/refs.ts';
-import { isInside } from '../files/paths.ts';
+import { isInside } from '../files/files.ts';
 import { UserError } from '../user-error.ts';
-import { withGitErrorsForUser } from '../scm/git.ts';
-import { stillRunning, withIdleLoop } from '../recovery/idle-loop.ts';
-import { rewindMarker } from '../recovery/recovery.ts';
-import { recordNamed, recordsOf, type LoopRecords } from '../scm/loop-records.ts';
-import { readAllLoops, type LoopReading } from '../store/read-loop.ts';
+import { withGitErrorsForUser } from '../workspace/user-git.ts';
+import { stillRunning, withIdleLoop } from '../owner/idle-loop.ts';
+import { rewindMarker } from '../owner/recovery.ts';
+import { recordNamed, recordsOf, type LoopRecords } from '../workspace/loop-records.ts';
+import { readAllLoops, type LoopReading } from '../home/read-loop.ts';
 
 export interface Rewound extends Restored {
   /** The record of the files before the rewind; null if nothing had to be changed. */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { reserve } from '../store/registry.ts';
+import { reserve } from '../home/registry.ts';
 import { processes } from '../process/process.ts';
 import type { LoopRef } from './loops.ts';
 import { Rights, type Caller, type Verb } from './rights.ts';
@@ -50,6 +50,7 @@ const CALLERS = {
 const EXPECTED: Readonly<Record<Verb, Readonly<Record<keyof typeof CALLERS, string>>>> = {
   look: all('obdx', 'obdx', 'obd', 'obdx', 'obdx', 'obdx'),
   wait: all('obdx', 'bdx', 'bd', 'obdx', 'bdx', 'obdx'),
+  diff: all('obdx', 'obdx', '', 'obdx', 'obdx', 'obdx'),
   tell: all('obdx', 'obdx', 'o', 'obdx', 'bd', ''),
   stop: all('obdx', 'bd', 'bd', 'obdx', 'bd', ''),
   pause: all('obdx', 'bd', '', 'obdx', '', ''),

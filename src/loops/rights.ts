@@ -7,9 +7,9 @@
  * 3. An assistant may change what the settings allow; inside a run only of the loops below.
  * 4. The process table is read only for verbs that a run may not use on every loop.
  */
-import type { McpChange } from '../config/config.ts';
-import { descendsFrom, enclosingRuns, loopOf, type EnclosingRun } from '../store/enclosing-runs.ts';
-import { findFolder } from '../store/read-loop.ts';
+import type { McpChange } from '../settings/settings.ts';
+import { descendsFrom, enclosingRuns, loopOf, type EnclosingRun } from '../home/enclosing-runs.ts';
+import { findFolder } from '../home/read-loop.ts';
 import { UserError } from '../user-error.ts';
 import type { LoopRef } from './loops.ts';
 
@@ -34,6 +34,7 @@ export type Verb =
   | McpVerb
   | 'look'
   | 'wait'
+  | 'diff'
   | 'set'
   | 'kill'
   | 'rewind'
@@ -49,6 +50,8 @@ const RIGHTS: Readonly<Record<Verb, readonly [Reach, Reach, Assisted]>> = {
   //          run        sandbox          assistant
   look: ['any', 'own and below', 'any'],
   wait: ['not own', 'below', 'any'],
+  // A patch can be larger than the memory of an owner.
+  diff: ['any', 'none', 'any'],
   tell: ['any', 'own', 'allowed'],
   stop: ['below', 'below', 'allowed'],
   pause: ['below', 'none', 'allowed'],
@@ -113,6 +116,11 @@ export class Rights {
   }
 }
 
+/** The rights of this process as an assistant's, which may be inside a run. */
+export function assistantRights(allow: Allow): Rights {
+  return new Rights(() => ({ is: 'assistant', runs: enclosingRuns(), allow }));
+}
+
 /** The caller that this process is: a person, or the runs that it works for. */
 function callerHere(): Caller {
   const runs = enclosingRuns();
@@ -169,11 +177,7 @@ function inRun(verb: Verb, loop: LoopRef, run: Pick<EnclosingRun, 'loop'>, as: s
   const { name } = loop;
   if (verb === 'replace') return replacing(name);
   // The run has to end before its own loop can, and before any loop that waits for that one.
-  if (verb === 'wait')
-    return new UserError(
-      `"${as}" would wait for "${name}", which waits for this run\n` +
-        `Look at its present state instead: ${as.startsWith('ralph logs') ? 'ralph logs' : 'ralph status'} ${name}`,
-    );
+  if (verb === 'wait') return waitsForItself(as, name);
   const own = loopOf(run);
   const why =
     own === null
@@ -182,6 +186,13 @@ function inRun(verb: Verb, loop: LoopRef, run: Pick<EnclosingRun, 'loop'>, as: s
         ? `"${name}" is the loop of this run`
         : `"${name}" is not a child loop of "${own.name}"`;
   return refusal(as, `${why}, and an agent can change only child loops that its loop has started`);
+}
+
+export function waitsForItself(as: string, name: string): UserError {
+  return new UserError(
+    `"${as}" would wait for "${name}", which waits for this run\n` +
+      `Look at its present state instead: ${as.startsWith('ralph logs') ? 'ralph logs' : 'ralph status'} ${name}`,
+  );
 }
 
 function replacing(name: string): UserError {

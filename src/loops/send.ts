@@ -8,11 +8,11 @@
 import type { Control } from '../loop/event.ts';
 import { questionFor, type OpenQuestion } from '../loop/questions.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
-import { orphanOf } from '../recovery/orphan.ts';
-import { deliver } from '../store/deliver.ts';
-import { queuedControls } from '../store/inbox.ts';
-import type { LoopReading } from '../store/read-loop.ts';
-import { isInSession } from '../store/spec.ts';
+import { orphanOf } from '../home/orphan.ts';
+import { deliver } from '../home/deliver.ts';
+import { queuedControls } from '../home/inbox.ts';
+import type { LoopReading } from '../home/read-loop.ts';
+import { isInSession } from '../home/spec.ts';
 import { UserError } from '../user-error.ts';
 import { refuseDone, refuseEnded, refuseEndedInSession, refuseUnreadable } from './find.ts';
 import type { ControlRequest, Sent } from './loops.ts';
@@ -126,7 +126,7 @@ async function set(loop: LoopReading, control: Extract<Control, { type: 'set' }>
   refuseEnded(loop);
   const [{ checkSpendLimits }, { setLimits }] = await Promise.all([
     import('../owner/money.ts'),
-    import('../store/family.ts'),
+    import('../home/family.ts'),
   ]);
   await checkSpendLimits(control.limits, loop.spec.agent);
   if (loop.owner === null) setLimits(loop.spec, control.limits);

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { until } from '../../test/rig/cli/until.ts';
 import { openLibraryFolder } from '../../test/rig/library-folder.ts';
-import { daemonFolder, daemonLock } from '../daemon/place.ts';
+import { daemonFolder, daemonLock } from '../background/place.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import type { StartRequest } from '../owner/make-request.ts';
 import { takeOver } from '../owner/take-over.ts';
-import { enlisted } from '../store/background.ts';
-import { takeLock } from '../store/lock.ts';
-import { thisProcess } from '../store/lock-owner.ts';
-import { registeredIn } from '../store/registry.ts';
-import { NeedsTrust } from '../store/trust-of.ts';
+import { enlisted } from '../home/background.ts';
+import { takeLock } from '../home/lock.ts';
+import { thisProcess } from '../home/lock-owner.ts';
+import { registeredIn } from '../home/registry.ts';
+import { NeedsTrust } from '../settings/trust-of.ts';
 import { localLoops } from './local-loops.ts';
 
 let workspace: string;
@@ -34,7 +34,9 @@ it('gives a new loop to the daemon, and shows it before and after that', async (
   const loops = localLoops();
   const given: string[] = [];
   const [view, loop] = await Promise.all([
-    loops.start(request, { giving: ({ spec, shownCommand }) => given.push(`${spec.name}: ${shownCommand}`) }),
+    loops.start(request, {
+      giving: ({ spec, shownCommand }) => void given.push(`${spec.name}: ${shownCommand}`),
+    }),
     takes(),
   ]);
   expect(given).toEqual(['it: true']);

@@ -1,10 +1,10 @@
 /** Starts a loop in the background. */
-import { handOver } from '../daemon/hand-over.ts';
+import { handOver } from '../background/hand-over.ts';
 import type { StartRequest } from '../owner/make-request.ts';
 import { AlreadyStarted } from '../owner/refusals.ts';
 import { watchUntil } from '../process/watch.ts';
-import { liveOwner, readLoopAt, type LoopReading } from '../store/read-loop.ts';
-import { LoopFolder } from '../store/store.ts';
+import { liveOwner, readLoopAt, type LoopReading } from '../home/read-loop.ts';
+import { LoopFolder } from '../home/home.ts';
 import { create, type CreateHelp } from './create.ts';
 import { loopAt, ownedLoopAt } from './find.ts';
 import type { Begun } from './loops.ts';
@@ -12,7 +12,7 @@ import type { Rights } from './rights.ts';
 
 export interface GiveHelp extends Omit<CreateHelp, 'more'> {
   /** Called before the loop is given to the daemon. */
-  readonly giving?: (loop: Begun) => void;
+  readonly giving?: (loop: Begun) => void | Promise<void>;
 }
 
 /** Starts a loop in the background; returns once the daemon owns it. A request that is sent twice starts one loop. */
@@ -23,7 +23,7 @@ export async function start(
 ): Promise<LoopReading> {
   try {
     const loop = await create(asked, rights, { ...help, more: () => ({ place: 'background' }) });
-    giving?.(loop);
+    await giving?.(loop);
     await handOver(loop);
     return loopAt(loop.spec);
   } catch (error) {

@@ -1,13 +1,20 @@
 /**
  * Stops a loop and all loops below it.
  *
- * 1. A loop is stopped before its children: from then on it gets no others (`store/child-limits.ts`).
+ * 1. A loop is stopped before its children: from then on it gets no others (`home/child-limits.ts`).
  * 2. A child that is being created is waited for. A loop that has ended is passed over, but not the loops below it.
  * 3. An error about one loop does not keep the others running.
  */
-import type { LoopReading } from '../store/read-loop.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { namesIn } from '../files/files.ts';
+import { watchUntil } from '../process/watch.ts';
+import { settledChildren } from '../home/child-limits.ts';
+import { statusOfChild } from '../home/children.ts';
+import { loopOf, parentOf } from '../home/enclosing-runs.ts';
+import { readLoopOf, type LoopReading } from '../home/read-loop.ts';
+import { loopsFolder } from '../home/home.ts';
 import { UserError } from '../user-error.ts';
-import { childLoops } from './child-loops.ts';
 import { ownedLoopAt, refOf } from './find.ts';
 import type { Problem, Sent, StoppedOne } from './loops.ts';
 
@@ -33,3 +40,23 @@ function problem(error: unknown): Problem {
   if (!(error instanceof UserError)) throw error;
   return { is: 'problem', message: error.message, exitCode: error.exitCode };
 }
+
+/** The children of a loop, also those that have ended: they may have active ones. */
+async function childLoops({ folder, spec }: LoopReading): Promise<readonly LoopReading[]> {
+  const registered = existsSync(folder.path) ? await settledChildren(folder) : [];
+  await Promise.all(registered.map(untilCreated));
+  return namesIn(loopsFolder()).flatMap((id) => {
+    const child = loopOf({ loop: id });
+    const isChild = child !== null && parentOf(child) === spec.id && id !== spec.id;
+    return isChild ? (readLoopOf(id) ?? []) : [];
+  });
+}
+
+/** Waits for the first event of a child that is being created, or for the end of its creator. */
+async function untilCreated(id: string): Promise<void> {
+  const isSettled = (): true | null => (statusOfChild(id).is === 'new' ? null : true);
+  await watchUntil(join(loopsFolder(), id), isSettled, AbortSignal.timeout(CREATION_MS));
+}
+
+/** A worktree of a large repository takes a while. */
+const CREATION_MS = 60_000;

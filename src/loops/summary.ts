@@ -7,16 +7,17 @@ import type { Until } from '../loop/policy.ts';
 import { claimWays } from '../loop/prompt-plan.ts';
 import { howItFailed } from '../loop/exit-code.ts';
 import { hideKeys } from '../loop/secrets.ts';
-import { orphanOf } from '../recovery/orphan.ts';
-import { isEnlisted, whyRefused } from '../store/background.ts';
-import { endRecord, type EndRecord } from '../store/end-record.ts';
-import { familyNow } from '../store/family.ts';
-import { journalProblem } from '../store/journal-problem.ts';
-import type { LoopReading } from '../store/read-loop.ts';
+import { orphanOf } from '../home/orphan.ts';
+import { isEnlisted, whyRefused } from '../home/background.ts';
+import { readOutbox, type NoticeProblem } from '../notices/outbox-file.ts';
+import { endRecord, type EndRecord } from '../projections/end-record.ts';
+import { familyNow } from '../home/family.ts';
+import { journalProblem } from '../home/journal-problem.ts';
+import type { LoopReading } from '../home/read-loop.ts';
 import { usesOfLimits, type LimitUse } from '../loop/limit-use.ts';
-import { parentOf } from '../store/enclosing-runs.ts';
-import { isInSession } from '../store/spec.ts';
-import { windowName } from '../store/tmux-place.ts';
+import { parentOf } from '../home/enclosing-runs.ts';
+import { isInSession, type TmuxWindow } from '../home/spec.ts';
+import { tmuxPlaceOf } from '../home/tmux-place.ts';
 import { reasonOf } from '../user-error.ts';
 import { waitingFor } from '../text/waits.ts';
 
@@ -49,6 +50,8 @@ export interface LoopSummary {
   readonly questions?: readonly OpenQuestion[];
   /** What is wrong with its files although they can be read. */
   readonly warning?: string;
+  /** Notices that could not be delivered; present if there are any. */
+  readonly notices?: readonly NoticeTrouble[];
   readonly next: string | null;
   /** The limits on cost, tokens and active time that it has. */
   readonly limits: readonly LimitUse[];
@@ -74,6 +77,7 @@ const IS_STATUS: Readonly<Record<LoopSummary['status'], true>> = {
   'cost-exhausted': true,
   'tokens-exhausted': true,
   'failures-exhausted': true,
+  'limit-waits-exhausted': true,
   stuck: true,
   'prompt-lost': true,
   'bad-input': true,
@@ -149,6 +153,7 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     ),
     ...(state.questions.length === 0 ? {} : { questions: state.questions }),
     ...(warning === undefined ? {} : { warning }),
+    ...noticeTroubles(loop),
     next: record.next,
     limits: usesOfLimits(state, isActive ? Math.max(0, Date.now() - state.now) : 0),
     ...(family.below.loops === 0 && family.above.length === 0 ? {} : { family }),
@@ -156,6 +161,22 @@ function summaryOfReadable(loop: LoopReading): LoopSummary {
     spends: spends(report).map(withoutUnknown),
     record,
   };
+}
+
+/** A place that notices of a loop are sent to, and what went wrong there. */
+export interface NoticeTrouble extends NoticeProblem {
+  readonly to: string;
+  /** How many are still to be sent. */
+  readonly waiting: number;
+}
+
+function noticeTroubles({ spec, folder }: LoopReading): Pick<LoopSummary, 'notices'> {
+  if (spec.notices === undefined) return {};
+  const notices = Object.entries(readOutbox(folder.notices)?.targets ?? {}).flatMap(
+    ([to, { waiting, problem }]): readonly NoticeTrouble[] =>
+      problem === undefined ? [] : [{ to, waiting, ...problem }],
+  );
+  return notices.length === 0 ? {} : { notices };
 }
 
 /** Whether its creator has left it to the daemon, which takes it over in a moment. */
@@ -190,7 +211,7 @@ interface VerifyingCheck {
   readonly passed: boolean | null;
   /** `exit 1`, `Timeout`; null if it has not failed. */
   readonly failure: string | null;
-  /** The copy of its output on the desk. */
+  /** The copy of its output in the workspace folder. */
   readonly log: string | null;
 }
 
@@ -200,7 +221,7 @@ function verificationOf({ state, report, folder }: LoopReading): Verification {
   const marker = ways?.marker ?? null;
   return {
     until: completion.until,
-    doneFile: marker === null ? null : folder.desk.marker(marker),
+    doneFile: marker === null ? null : folder.workspaceFolder.marker(marker),
     words: ways?.tag ?? ways?.word ?? null,
     checks: checks.commands.map(({ command }) => {
       const result = report.checks.find((one) => one.command === command)?.result;
@@ -212,4 +233,9 @@ function verificationOf({ state, report, folder }: LoopReading): Verification {
       };
     }),
   };
+}
+
+/** How people name the window of a loop: `ralph:night`. */
+export function windowName(window: TmuxWindow, loop: string): string {
+  return `${tmuxPlaceOf({ window }).session}:${loop}`;
 }

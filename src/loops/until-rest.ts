@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { watchUntil } from '../process/watch.ts';
-import { isDriven, readLoopAt, type LoopReading } from '../store/read-loop.ts';
-import { isInSession } from '../store/spec.ts';
-import type { LoopFolder } from '../store/store.ts';
+import { isDriven, readLoopAt, type LoopReading } from '../home/read-loop.ts';
+import { isInSession } from '../home/spec.ts';
+import type { LoopFolder } from '../home/home.ts';
 
 /**
  * Waits until a loop is not driven any more, neither by a process now nor by the next daemon or its session; null if `timeout`

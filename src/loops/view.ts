@@ -1,8 +1,10 @@
-import { familyNow } from '../store/family.ts';
-import { maskOf } from '../store/mask.ts';
+import { familyNow } from '../home/family.ts';
+import { maskOf } from '../home/mask.ts';
 import { NOTHING_KNOWN } from '../loop/report.ts';
-import { endRecord, type ChildRecord } from '../store/end-record.ts';
-import { readLoopOf, type LoopReading } from '../store/read-loop.ts';
+import { endRecord, type ChildRecord } from '../projections/end-record.ts';
+import { readLoopOf, type LoopReading } from '../home/read-loop.ts';
+import { aboutOf } from './about.ts';
+import { doingOf } from './doing.ts';
 import { summaryOf, type LoopSummary } from './summary.ts';
 import { refOf } from './find.ts';
 import type { LoopView } from './loops.ts';
@@ -19,6 +21,8 @@ export function viewOf(loop: LoopReading): LoopView {
     state: { ...state, family: familyNow(spec, state) },
     report,
     children: childrenNow(loop),
+    about: aboutOf(loop),
+    doing: summary.status === 'unreadable' ? null : doingOf(loop),
     folder: folder.path,
     trouble,
   });

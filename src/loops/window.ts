@@ -9,16 +9,19 @@
 import { fileURLToPath } from 'node:url';
 import type { Policy } from '../loop/policy.ts';
 import { runAttached } from '../process/attached.ts';
-import { kept } from '../store/kept-environment.ts';
+import { savedEnvironment } from '../home/saved-environment.ts';
 import { loopName } from '../loop/child-report.ts';
-import { readLoopOf } from '../store/read-loop.ts';
-import type { Spec, TmuxWindow } from '../store/spec.ts';
-import { STATE, stateFolder } from '../store/state-folder.ts';
-import type { LoopFolder } from '../store/store.ts';
-import { tmuxServerOf } from '../store/tmux-server.ts';
+import { readLoopIn, readLoopOf } from '../home/read-loop.ts';
+import type { Spec, TmuxWindow } from '../home/spec.ts';
+import { STATE, stateFolder } from '../home/state-folder.ts';
+import type { LoopFolder } from '../home/home.ts';
+import { tmuxServerOf } from '../home/tmux-server.ts';
 import { startInPane } from '../tmux/pane.ts';
 import { attachEnvironment, TmuxError, tmuxProblem, together, type TmuxServer } from '../tmux/server.ts';
 import * as windows from '../tmux/windows.ts';
+import { UserError } from '../user-error.ts';
+import { loopAt } from './find.ts';
+import type { LoopRef } from './loops.ts';
 
 /** A loop as far as its window is concerned. */
 export interface Shown {
@@ -37,8 +40,24 @@ export async function showWindow({ spec, folder, state }: Shown): Promise<void> 
   await startInPane(server, pane, { argv: viewer(spec, folder), log: null, tag: `${spec.id}.viewer` });
 }
 
-/** The window of a loop; null if it has none. */
-export async function windowOf(spec: Spec): Promise<WindowPlace | null> {
+/** The window of a loop, made again if it was closed while the loop runs; null if it has none. `problem` is why it was not made. */
+export async function openWindow(
+  ref: LoopRef,
+): Promise<{ readonly window: WindowPlace | null; readonly problem: string | null }> {
+  const loop = loopAt(ref);
+  const found = await windowOf(loop.spec);
+  if (found !== null || loop.owner === null) return { window: found, problem: null };
+  let problem: string | null = null;
+  try {
+    await showWindow(loop);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    problem = error.message;
+  }
+  return { window: await windowOf(loop.spec), problem };
+}
+
+async function windowOf(spec: Spec): Promise<WindowPlace | null> {
   if (spec.window === undefined) return null;
   try {
     const found = await windows.findWindow(tmuxServerOf(spec), spec.id);
@@ -91,11 +110,17 @@ export interface WindowProblem {
   readonly message: string;
 }
 
-/**
- * Shows a window on our terminal until the user detaches, and returns tmux's exit code. The client has a session of its own:
- * another client keeps its current window, and nothing is left when this one goes.
- */
-export async function attachWindow(spec: Spec, { session, window }: WindowPlace): Promise<number> {
+/** Shows the window of a loop on our terminal until the user detaches, and returns tmux's exit code. */
+export async function attachWindow(ref: LoopRef, place: WindowPlace): Promise<number> {
+  const { spec, folder } = loopAt(ref);
+  const code = await runClient(spec, place);
+  const { state, owner } = readLoopIn(folder.path);
+  if (state.outcome !== null || (state.control.paused && owner === null)) await closeUnseenWindow(spec);
+  return code;
+}
+
+/** The client has a session of its own: another client keeps its current window, and nothing is left when this one goes. */
+async function runClient(spec: Spec, { session, window }: WindowPlace): Promise<number> {
   const server = tmuxServerOf(spec);
   const own = `attached-${process.pid}`;
   const argv = server.command(
@@ -112,7 +137,7 @@ export async function attachWindow(spec: Spec, { session, window }: WindowPlace)
 /** The command that shows a loop in its window, in colours unless its user wants none. */
 function viewer({ id }: Spec, { path }: LoopFolder): readonly string[] {
   const main = fileURLToPath(new URL('../cli/main.js', import.meta.url));
-  const isPlain = kept(id)?.env['NO_COLOR'] !== undefined;
+  const isPlain = savedEnvironment(id)?.env['NO_COLOR'] !== undefined;
   const env = ['/usr/bin/env', `${STATE}=${stateFolder()}`, ...(isPlain ? ['NO_COLOR=1'] : [])];
   return [...env, process.execPath, main, 'attach', '--view', path];
 }

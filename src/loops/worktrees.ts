@@ -1,15 +1,16 @@
 /** The worktrees of the loops of a workspace, as people see them. */
-import type { LoopReading } from '../store/read-loop.ts';
-import { readLoops } from '../store/read-loop.ts';
-import { LoopFolder } from '../store/store.ts';
-import type { Spec } from '../store/spec.ts';
+import type { Environment } from '../process/process.ts';
+import { type LoopReading, readLoops } from '../home/read-loop.ts';
+import { LoopFolder } from '../home/home.ts';
+import { startersEnvironment } from '../home/run-environment.ts';
+import type { Spec } from '../home/spec.ts';
 import { GitError, resolveRevision } from '../git/git.ts';
 import { workIn, type Work } from '../git/work.ts';
 import { summaryOf, type LoopSummary } from './summary.ts';
-import { gitIn, withGitErrorsForUser } from '../scm/git.ts';
-import { startRef } from '../scm/start.ts';
-import { readSetUpTree } from '../worktree/set-up.ts';
-import { isOwn, ownsBranch, tipOf, worktreeStatus } from '../worktree/worktree.ts';
+import { gitIn, withGitErrorsForUser } from '../workspace/user-git.ts';
+import { startRef } from '../workspace/start.ts';
+import { readSetUpTree } from '../workspace/set-up.ts';
+import { isOwn, ownsBranch, tipOf, worktreeStatus } from '../workspace/worktree.ts';
 
 export interface WorktreeSummary {
   /** The loop's name. */
@@ -24,8 +25,6 @@ export interface WorktreeSummary {
   /** The loop's status. */
   readonly status: LoopSummary['status'];
 }
-
-type Environment = Readonly<Record<string, string>>;
 
 /** Lists the worktrees of which the folder, the registration or the branch exists. */
 export async function listWorktrees(
@@ -69,8 +68,9 @@ function stateOf({ trouble, changes }: Work): WorktreeSummary['state'] {
 }
 
 /** The work in a loop's worktree that is saved nowhere else; null if it has no worktree or git fails. */
-export async function workOf(spec: Spec, env: Environment): Promise<Work | null> {
+export async function workOf(spec: Spec): Promise<Work | null> {
   if (spec.worktree === undefined) return null;
+  const env = startersEnvironment(process.env);
   try {
     if (!(await isOwn(spec, env))) return null;
     const folder = new LoopFolder(spec);

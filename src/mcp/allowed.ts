@@ -5,11 +5,11 @@
  *    a repository must not be able to allow anything by itself.
  * 2. They are read for every call, so that a change takes effect at once, also one that forbids.
  */
-import { allowedChanges } from '../config/mcp.ts';
-import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type McpChange } from '../config/config.ts';
-import { readSettings } from '../config/read.ts';
-import { userSettingsFile } from '../config/user-settings.ts';
-import { trustOf } from '../store/trust-of.ts';
+import { allowedChanges } from '../settings/mcp.ts';
+import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type McpChange } from '../settings/settings.ts';
+import { readSettings } from '../settings/read.ts';
+import { userSettingsFile } from '../settings/user-settings.ts';
+import { trustOf } from '../settings/trust-of.ts';
 import { UserError } from '../user-error.ts';
 
 /** What the settings allow in a workspace, and what they would allow if they were trusted. */

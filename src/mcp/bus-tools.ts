@@ -1,22 +1,16 @@
 /**
- * Tools for the message bus of an agent's own loop. They read and append the files of the bus themselves, which lie on the desk
- * and are there in a sandbox too.
+ * Tools for the message bus of an agent's own loop. Its files lie in the workspace folder, which a sandbox shows
+ * too.
  */
-import { dirname } from 'node:path';
+import { firstOf } from '../loops/here.ts';
 import * as z from 'zod';
-import { messagesAfter, post, readMessages } from '../bus/bus.ts';
-import { pathOf, type BusFile } from '../bus/bus-file.ts';
-import { draft, type Message } from '../bus/message.ts';
-import { metaOfDefault } from '../bus/question.ts';
-import { parseDuration } from '../config/values.ts';
-import { watchUntil } from '../process/watch.ts';
-import { projectBus, taskBus } from '../store/loop-bus.ts';
-import { projectId } from '../store/names.ts';
-import { RUN_MARKER } from '../store/run-environment.ts';
+import { type BusFile, type Message, messagesAfter, readMessages } from '../bus/bus.ts';
+import { type LoopBus, answerTo, busOfLoop, postTo } from '../loops/bus.ts';
+import type { OwnLoop } from '../loops/own-loop.ts';
+import { parseDuration } from '../settings/values.ts';
 import { UserError } from '../user-error.ts';
 import { duration, messageId, seconds, words } from './inputs.ts';
-import type { OwnLoop } from './own-loop.ts';
-import { defineTool, type Answer, type Tool } from './tool.ts';
+import { type Answer, type Tool, defineTool } from './tool.ts';
 
 export function busTools(own: OwnLoop): readonly Tool[] {
   return [
@@ -38,7 +32,7 @@ export function busTools(own: OwnLoop): readonly Tool[] {
       effect: 'adds',
       run: async ({ type, text, parent, project }) => {
         if (type === 'QUESTION') throw new UserError('a question has a tool of its own: ask_question');
-        const id = await posted(own, { type, body: text, project, parent });
+        const id = await postTo(busOf(own, project), { type, body: text, parent });
         return { text: `Posted as ${id}.` };
       },
     }),
@@ -55,7 +49,7 @@ export function busTools(own: OwnLoop): readonly Tool[] {
       }),
       effect: 'reads',
       run: async ({ since, type, last, project }) => {
-        const found = readMessages(busOf(own, project), { since });
+        const found = readMessages(busOf(own, project).bus, { since });
         const wanted = found.filter((message) => type === undefined || message.type === type);
         return listed(wanted.slice(-last), wanted.length > last);
       },
@@ -74,11 +68,14 @@ export function busTools(own: OwnLoop): readonly Tool[] {
       run: async ({ question, default: otherwise, timeout }) => {
         if ((otherwise === undefined) !== (timeout === undefined))
           throw new UserError('default and timeout belong together: give both or none');
-        const meta =
-          otherwise === undefined || timeout === undefined
-            ? {}
-            : metaOfDefault({ text: otherwise, afterMs: parseDuration('timeout', timeout) });
-        const id = await posted(own, { type: 'QUESTION', body: question, meta });
+        const id = await postTo(busOf(own, false), {
+          type: 'QUESTION',
+          body: question,
+          otherwise:
+            otherwise === undefined || timeout === undefined
+              ? undefined
+              : { text: otherwise, afterMs: parseDuration('timeout', timeout) },
+        });
         return {
           text: `Asked as ${id}. Wait for the answer with wait_for_answer, or end your run: the loop waits for it.`,
         };
@@ -91,9 +88,9 @@ export function busTools(own: OwnLoop): readonly Tool[] {
       input: z.strictObject({ id: messageId('Id of the question, as ask_question returned it.'), seconds }),
       effect: 'reads',
       run: async ({ id, seconds: time }, { signal }) => {
-        const bus = busOf(own, false);
+        const { bus } = busOf(own, false);
         const question = askedAs(bus, id);
-        const answer = await answerTo(bus, id, AbortSignal.any([signal, AbortSignal.timeout(time * 1000)]));
+        const answer = await answerTo(bus, id, firstOf(signal, AbortSignal.timeout(time * 1000)));
         return { text: answer === null ? unanswered(question) : `The answer: ${answer.body}` };
       },
     }),
@@ -105,33 +102,8 @@ const PROJECT: z.ZodDefault<z.ZodBoolean> = z
   .default(false)
   .describe('Use the bus of all loops of the workspace. Default: false.');
 
-function busOf({ desk, workspace }: OwnLoop, isProject: boolean): BusFile {
-  return isProject ? projectBus(workspace) : taskBus(desk);
-}
-
-function posted(
-  own: OwnLoop,
-  message: {
-    readonly type: string;
-    readonly body: string;
-    readonly project?: boolean;
-    readonly parent?: string | undefined;
-    readonly meta?: Message['meta'];
-  },
-): Promise<string> {
-  const { type, body, project = false, parent, meta = {} } = message;
-  return post(
-    busOf(own, project),
-    draft({
-      type,
-      body,
-      meta,
-      projectId: projectId(own.workspace),
-      taskId: own.name,
-      runId: process.env[RUN_MARKER] ?? '',
-      parents: parent === undefined ? [] : [{ id: parent }],
-    }),
-  );
+function busOf(own: OwnLoop, isProject: boolean): LoopBus {
+  return busOfLoop(own, isProject, own.run);
 }
 
 function listed(messages: readonly Message[], hasMore: boolean): Answer {
@@ -152,15 +124,6 @@ function askedAs(bus: BusFile, id: string): Message {
   const found = messagesAfter(bus, null).find((message) => message.id === id);
   if (found?.type !== 'QUESTION') throw new UserError(`there is no question ${id} on the bus of this loop`);
   return found;
-}
-
-/** The answer of a person; null if there is none before the signal. */
-function answerTo(bus: BusFile, question: string, signal: AbortSignal): Promise<Message | null> {
-  const look = (): Message | null =>
-    messagesAfter(bus, question).find(
-      ({ type, parents }) => type === 'USER' && parents.some(({ id }) => id === question),
-    ) ?? null;
-  return watchUntil(dirname(pathOf(bus)), look, signal);
 }
 
 function unanswered({ meta }: Message): string {

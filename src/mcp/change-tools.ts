@@ -4,8 +4,9 @@
  * 1. The settings have to allow each kind of change (`allowed.ts`).
  * 2. From inside a run they change only loops that the run's own loop has started, never that loop itself.
  */
+import { firstOf } from '../loops/here.ts';
 import * as z from 'zod';
-import type { McpChange, Settings } from '../config/config.ts';
+import type { McpChange, Settings } from '../settings/settings.ts';
 import type { LoopRef, Sent } from '../loops/loops.ts';
 import { answeredText, sentText, stoppingText, toldText } from '../text/sent.ts';
 import { textsOf } from '../text/wording.ts';
@@ -97,7 +98,7 @@ export function changeTools(loops: ToolLoops, workspaceOf: WorkspaceOf): readonl
             loops.send(
               loop,
               { type: 'stop', now, by: 'person' },
-              { signal: AbortSignal.any([signal, AbortSignal.timeout(STOP_MS)]) },
+              { signal: firstOf(signal, AbortSignal.timeout(STOP_MS)) },
             ),
           (sent) => stoppingText(name, sent),
         ),

@@ -1,4 +1,5 @@
 /** Tools with which an agent starts child loops and waits for them. */
+import { firstOf } from '../loops/here.ts';
 import * as z from 'zod';
 import { waitedLine } from '../text/rest-line.ts';
 import { statusData } from '../text/status.ts';
@@ -32,7 +33,7 @@ export function childTools(loops: ToolLoops, tree: string, isSandboxed: boolean)
         const loop = await loops.find(name, tree);
         const { state } = await loops.get(loop);
         const rest = await loops.wait(loop, {
-          signal: AbortSignal.any([signal, AbortSignal.timeout(time * 1000)]),
+          signal: firstOf(signal, AbortSignal.timeout(time * 1000)),
         });
         const { line } = waitedLine(name, state, rest);
         const last = rest.is === 'resting' ? rest.loop : rest.is === 'driven' ? await loops.get(loop) : null;

@@ -1,7 +1,7 @@
 /** Arguments that several tools have. */
 import * as z from 'zod';
-import { DURATION } from '../config/values.ts';
-import { problemWithName } from '../store/names.ts';
+import { DURATION } from '../settings/values.ts';
+import { problemWithName } from '../loop/names.ts';
 
 /** The name of a loop. It starts with a letter or a digit, so that no command takes it for an option. */
 export const loopName: z.ZodString = z

@@ -1,8 +1,7 @@
-import { agentSink } from '../loops/follow-loop.ts';
-import type { Loops, LoopView } from '../loops/loops.ts';
-import { piecesOf, runNamed } from '../loops/output.ts';
-import { maskOf } from '../store/mask.ts';
-import { AgentLines, maskedEvent } from '../text/agent-lines.ts';
+import type { LoopView, Loops } from '../loops/loops.ts';
+import { runNamed } from '../loops/output.ts';
+import { AgentLines } from '../text/agent-lines.ts';
+import { piecesOf } from '../loops/told-run.ts';
 import { LastLines } from '../text/last-lines.ts';
 import { Outlet } from '../text/outlet.ts';
 
@@ -16,24 +15,11 @@ export async function logText(
   const run = word === null ? runs.at(-1) : runNamed(loop.name, runs, word);
   if (run === undefined) return `loop ${loop.name} has not run an agent yet`;
   const last = new LastLines(lines);
-  const mask = maskOf(loop);
-  const outlet = new Outlet(mask, { isTerminal: false, isJob: false });
-  const show = (piece: string | Buffer): void => last.add(outlet.read(piece));
-  const told = new AgentLines(PLAIN, () => run.endedAt ?? Date.now());
-  told.begin(run.startedAt ?? undefined);
-  const parser =
-    what === 'stdout'
-      ? agentSink(loop.spec?.agent.kind ?? 'custom', run.folder, (event) =>
-          show(told.all(maskedEvent(event, mask))),
-        )
-      : null;
-  for await (const piece of piecesOf(loops, loop, run.run, what)) {
-    if (parser === null) show(piece);
-    else parser.take(piece);
-  }
-  // The output of a run that has not ended is incomplete, which is no failure.
-  if (parser !== null && run.endedAt !== null) parser.end();
-  if (parser !== null) show(told.endLine());
+  const outlet = new Outlet(null, { isTerminal: false, isJob: false });
+  const agentLines = new AgentLines(PLAIN, () => run.endedAt ?? Date.now());
+  agentLines.begin(run.startedAt ?? undefined, loop.state.policy.wording);
+  const part = { loop, run: run.run, what, lines: agentLines };
+  for await (const piece of piecesOf(loops, part)) last.add(outlet.read(piece));
   last.add(outlet.end());
   return last.take().toString('utf8').trimEnd();
 }

@@ -7,22 +7,22 @@
 import { askedLoops } from '../loops/asked-loops.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import type { LocalLoops, LoopRef, Loops } from '../loops/loops.ts';
-import { Rights, type Verb } from '../loops/rights.ts';
-import { enclosingRuns } from '../store/enclosing-runs.ts';
-import type { McpChange } from '../config/config.ts';
+import type { OwnLoop } from '../loops/own-loop.ts';
+import { assistantRights, type Verb } from '../loops/rights.ts';
+import type { McpChange } from '../settings/settings.ts';
 import { requireAllowed } from './allowed.ts';
-import type { OwnLoop } from './own-loop.ts';
 
 /** The verbs that tools use. */
 export type ToolLoops = Loops & Pick<LocalLoops, 'start'>;
 
 export function loopsFor(own: OwnLoop | null): ToolLoops {
-  return own?.isSandboxed === true ? askedLoops(process.env['RALPH_SANDBOX'] ?? '') : loopsHere();
+  const requests = own?.requests ?? null;
+  return requests === null ? loopsHere() : askedLoops(requests);
 }
 
 /** Those of this machine. */
 export function loopsHere(): LocalLoops {
-  const rights = new Rights(() => ({ is: 'assistant', runs: enclosingRuns(), allow: requireChange }));
+  const rights = assistantRights(requireChange);
   return localLoops({ rights, as: (verb, name) => `${isChange(verb) ? TOOLS[verb] : verb} ${name}` });
 }
 

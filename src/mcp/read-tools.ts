@@ -1,18 +1,15 @@
 /** Tools that show the loops of a workspace and change nothing. */
 import * as z from 'zod';
-import { WORKER_STATUSES, type LoopRow } from '../loops/list.ts';
-import { workspaceAt } from '../store/find-workspace.ts';
-import { pagesOf } from '../loops/events.ts';
+import { type LoopRow, WORKER_STATUSES } from '../loops/list.ts';
 import type { LocalLoops, LoopRef, Loops } from '../loops/loops.ts';
-import { parseDuration } from '../config/values.ts';
-import { endRecord } from '../store/end-record.ts';
-import { UserError } from '../user-error.ts';
-import { entryForNow, entryForTotals, storyOf, type StoryEntry, type StoryFilter } from '../text/story.ts';
+import { readStory } from '../loops/story.ts';
+import { parseDuration } from '../settings/values.ts';
+import type { StoryFilter } from '../text/story.ts';
 import { localTime } from '../text/times.ts';
 import { statusData } from '../text/status.ts';
 import { duration, loopName, value } from './inputs.ts';
 import { logText } from './log-text.ts';
-import { defineTool, type Answer, type Tool, type WorkspaceOf } from './tool.ts';
+import { type Answer, type Tool, type WorkspaceOf, defineTool } from './tool.ts';
 
 export function readTools(loops: LocalLoops, workspaceOf: WorkspaceOf): readonly Tool[] {
   return [
@@ -29,10 +26,8 @@ export function readTools(loops: LocalLoops, workspaceOf: WorkspaceOf): readonly
         tag: value('Only loops with this tag.').optional(),
       }),
       effect: 'reads',
-      run: async ({ status = null, tag = null }) => {
-        const workspace = workspaceAt(workspaceOf(null));
-        return listed(await loops.list({ workspace, status, tag }));
-      },
+      run: async ({ status = null, tag = null }) =>
+        listed(await loops.list({ workspace: workspaceOf(null), status, tag })),
     }),
     defineTool({
       name: 'loop_story',
@@ -75,25 +70,10 @@ export function readTools(loops: LocalLoops, workspaceOf: WorkspaceOf): readonly
 }
 
 async function storyText(loops: LocalLoops, loop: LoopRef, filter: StoryFilter): Promise<string> {
-  const { spec, trouble } = await loops.get(loop);
-  if (spec === null) throw new UserError(trouble ?? `cannot read loop ${loop.name}`);
-  const entries: StoryEntry[] = [];
-  for await (const entry of storyOf(pagesOf(loops, loop), { spec, isVerbose: false, endRecord }, filter))
-    entries.push(entry);
-  const { summary, state, report, trouble: problem } = await loops.get(loop);
-  if (problem !== null) throw new UserError(problem);
-  if (filter.iteration !== null && filter.iteration > state.iteration)
-    throw new UserError(
-      `loop ${loop.name} has no iteration ${filter.iteration} (iterations: ${state.iteration})`,
-    );
-  const now = entryForNow(summary, Date.now());
-  if (now !== null) entries.push(now);
-  // A part of the story would look like the reason for the sums of all of it.
-  if (filter.from === 0 && filter.iteration === null)
-    entries.push(
-      entryForTotals({ state, report }, state.family.below, await loops.changedFiles(loop), Date.now()),
-    );
-  return entries.map(({ at, text }) => `${localTime(at).replace('T', ' ')}  ${text}`).join('\n');
+  const lines: string[] = [];
+  for await (const { at, text } of readStory(loops, loop, filter))
+    lines.push(`${localTime(at).replace('T', ' ')}  ${text}`);
+  return lines.join('\n');
 }
 
 /** The status of a loop; `own` is the loop of this server's run, and the default. */

@@ -12,7 +12,8 @@ import { McpServer, type CallToolResult } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { sizeText } from '../loop/counted.ts';
 import { isRecord } from '../loop/shape.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
+import { maskHere } from '../loops/here.ts';
+import type { Mask } from '../loops/loops.ts';
 import { systemErrorText, UserError } from '../user-error.ts';
 import { BoundedLines, MAX_LINE_BYTES } from './bounded-lines.ts';
 import { MAX_CHARS, shownData, shownText } from './text.ts';
@@ -95,9 +96,9 @@ function serverOf({ version, instructions, tools }: Served, calls: Set<Promise<u
 }
 
 async function resultOf(tool: Tool, args: unknown, call: ToolCall): Promise<CallToolResult> {
-  const env = startersEnvironment(process.env);
+  const mask = maskHere();
   try {
-    return shown(await tool.run(args, call), env);
+    return shown(await tool.run(args, call), mask);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const isKnown = error instanceof UserError;
@@ -106,16 +107,16 @@ async function resultOf(tool: Tool, args: unknown, call: ToolCall): Promise<Call
       : 'code' in error
         ? systemErrorText(error, null)
         : `internal error: ${error.message}`;
-    return { content: [{ type: 'text', text: shownText(text, env) }], isError: true };
+    return { content: [{ type: 'text', text: shownText(text, mask) }], isError: true };
   }
 }
 
-function shown(answer: Answer, env: Readonly<Record<string, string>>): CallToolResult {
-  if ('text' in answer) return { content: [{ type: 'text', text: shownText(answer.text, env) }] };
-  const data = shownData(answer.data, env);
+function shown(answer: Answer, mask: Mask): CallToolResult {
+  if ('text' in answer) return { content: [{ type: 'text', text: shownText(answer.text, mask) }] };
+  const data = shownData(answer.data, mask);
   const text = JSON.stringify(data, null, 2);
   return {
-    content: [{ type: 'text', text: shownText(text, env) }],
+    content: [{ type: 'text', text: shownText(text, mask) }],
     // A part of JSON is none.
     ...(text.length <= MAX_CHARS && isRecord(data) ? { structuredContent: { ...data } } : {}),
   };

@@ -1,15 +1,12 @@
 /** Starting a loop in the background, as `ralph run --detach` does. */
-import { readFileSync, statSync } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
 import * as z from 'zod';
-import type { McpChange } from '../config/config.ts';
-import { parseTags } from '../config/values.ts';
-import { isInside, realPath } from '../files/paths.ts';
-import type { LocalLoops } from '../loops/loops.ts';
-import type { PromptSource } from '../store/spec.ts';
+import type { McpChange } from '../settings/settings.ts';
+import { parseTags } from '../settings/values.ts';
+import type { LocalLoops, StartRequest } from '../loops/loops.ts';
+import { promptFileIn } from '../loops/given-prompt.ts';
 import { UserError } from '../user-error.ts';
 import { duration, loopName, value, words } from './inputs.ts';
-import { defineTool, type Answer, type Tool } from './tool.ts';
+import { type Answer, type Tool, defineTool } from './tool.ts';
 
 /** A tool that starts a loop in the folder `where`. */
 export function startTool(
@@ -22,7 +19,7 @@ export function startTool(
     ...tool,
     input: isSandboxed ? INPUT.omit(NOT_IN_SANDBOX) : INPUT,
     effect: 'starts',
-    run: async (args) => start(loops, args, await where(), isSandboxed),
+    run: async (args) => start(loops, args, await where()),
   });
 }
 
@@ -58,14 +55,13 @@ async function start(
   loops: Pick<LocalLoops, 'start'>,
   args: z.output<typeof INPUT>,
   workspace: string,
-  isSandboxed: boolean,
 ): Promise<Answer> {
   const { name, agent, model, checks, tags, worktree, sandbox } = args;
   const notes: string[] = [];
   const asked = {
     workspace,
     name,
-    prompt: promptOf(args, workspace, isSandboxed),
+    prompt: promptOf(args, workspace),
     settings: {
       agent: agent === undefined && model === undefined ? undefined : { name: agent, model },
       checks: checks?.map((command) => ({ command })),
@@ -84,26 +80,11 @@ async function start(
   return { data: { started: summary, ...(notes.length === 0 ? {} : { notes: notes.join('\n') }) } };
 }
 
-/** A loop reads its file before every run. A file that an agent in a sandbox names could be another one outside. */
 function promptOf(
   { task, prompt_file: file }: Pick<z.output<typeof INPUT>, 'task' | 'prompt_file'>,
   workspace: string,
-  isSandboxed: boolean,
-): PromptSource {
+): StartRequest['prompt'] {
   if ((task === undefined) === (file === undefined)) throw new UserError('give either task or prompt_file');
   if (file === undefined) return { text: task ?? '' };
-  const path = fileIn(workspace, file);
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new UserError(`prompt_file is no file: ${file}`);
-  return isSandboxed ? { text: readFileSync(path, 'utf8') } : { file: path };
-}
-
-/** The path of a file in the workspace; links are resolved, so that none leads out of it. */
-function fileIn(workspace: string, file: string): string {
-  const path = realPath(resolve(workspace, file));
-  if (isAbsolute(file) || !isInside(realPath(workspace), path))
-    throw new UserError(
-      `prompt_file must be a path in the workspace, relative to it; got ${JSON.stringify(file)}`,
-    );
-  return path;
+  return { file: promptFileIn(workspace, file) };
 }

@@ -6,20 +6,20 @@
  * 3. A long text loses its middle, and says so: its beginning says what it is, its end is the newest.
  */
 import { stripVTControlCharacters } from 'node:util';
-import { masked } from '../loop/secrets.ts';
+import type { Mask } from '../loops/loops.ts';
 import { visible } from '../text/one-line.ts';
 
-export function shownText(text: string, env: Readonly<Record<string, string>>): string {
-  const safe = masked(stripVTControlCharacters(text), env).replaceAll('\r\n', '\n');
+export function shownText(text: string, mask: Mask): string {
+  const safe = mask.text(stripVTControlCharacters(text)).replaceAll('\r\n', '\n');
   return shortened(safe.replaceAll(/[^\n\t]+/g, visible).trimEnd());
 }
 
 /** The same for the texts in a JSON value. */
-export function shownData(value: unknown, env: Readonly<Record<string, string>>): unknown {
-  if (typeof value === 'string') return shownText(value, env);
-  if (Array.isArray(value)) return value.map((item: unknown) => shownData(item, env));
+export function shownData(value: unknown, mask: Mask): unknown {
+  if (typeof value === 'string') return shownText(value, mask);
+  if (Array.isArray(value)) return value.map((item: unknown) => shownData(item, mask));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, shownData(part, env)]));
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, shownData(part, mask)]));
 }
 
 /** Clients cut longer answers themselves, at a place that is theirs to choose, or refuse them. */

@@ -1,6 +1,6 @@
 /** A tool as data and a function, without the protocol; `server.ts` offers it to the client. */
 import type * as z from 'zod';
-import type { McpChange } from '../config/config.ts';
+import type { McpChange } from '../settings/settings.ts';
 
 export interface Tool {
   readonly name: string;

@@ -5,7 +5,7 @@ import { changeTools } from './change-tools.ts';
 import { childTools } from './child-tools.ts';
 import { claimTools } from './claim-tools.ts';
 import { loopsFor, loopsHere } from './loops.ts';
-import type { OwnLoop } from './own-loop.ts';
+import type { OwnLoop } from '../loops/own-loop.ts';
 import { readTools, statusTool } from './read-tools.ts';
 import type { Tool, WorkspaceOf } from './tool.ts';
 
@@ -19,11 +19,11 @@ export async function toolsFor(workspace: string, own: OwnLoop | null): Promise<
   const forRun = [
     ...claimTools(loops, own, workspace),
     ...busTools(own),
-    ...childTools(loops, workspace, own.isSandboxed),
+    ...childTools(loops, workspace, own.requests !== null),
     status,
   ];
   // In a sandbox the state of other loops is hidden.
-  if (own.isSandboxed) return forRun;
+  if (own.requests !== null) return forRun;
   // An agent cannot change the settings, so it sees only what they allow. It starts loops as children.
   const { allowed } = await changesIn(workspace);
   const changes = changeTools(loops, workspaceOf).filter(

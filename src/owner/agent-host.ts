@@ -4,7 +4,7 @@
  *
  * 1. Only this file decides which host a loop has, by its policy. A loop keeps its host for as long as its policy does.
  * 2. A run in a pane has the files and the marker of a run as a process, so the code that ends one without its loop
- *    (`recovery/recovery.ts`) need not know its host.
+ *    (`owner/recovery.ts`) need not know its host.
  */
 import { readFileSync, statSync } from 'node:fs';
 import type { PromptVia } from '../agents/agent.ts';
@@ -19,20 +19,20 @@ import { processHost, type ProcessSpec } from '../hosts/process.ts';
 import { sessionHost, type SessionTurns } from '../hosts/session.ts';
 import { tmuxHost } from '../hosts/tmux.ts';
 import type { LoopState } from '../loop/state.ts';
-import { processes } from '../process/process.ts';
 import { shellQuote } from '../loop/shell-quote.ts';
-import { lookAtGuarded } from '../sandbox/guard.ts';
-import { linkAlias, aliasOrPath, promptAlias } from '../store/aliases.ts';
-import { onDesk, putOnDesk } from '../store/desk.ts';
-import { runMarker, type StartedLoop } from '../store/run-environment.ts';
+import { clearGuarded } from '../sandbox/guard.ts';
+import { linkAlias, aliasOrPath, promptAlias } from '../workspace/aliases.ts';
+import { inWorkspaceFolder, putInWorkspaceFolder } from '../workspace/workspace-folder.ts';
+import { runMarker, type StartedLoop } from '../home/run-environment.ts';
 import { redact } from '../loop/secrets.ts';
-import { isInSession, treeOf, type Spec } from '../store/spec.ts';
-import type { LoopFolder } from '../store/store.ts';
-import { tmuxServerOf } from '../store/tmux-server.ts';
+import { isInSession, treeOf, type Spec, idsOf } from '../home/spec.ts';
+import type { LoopFolder } from '../home/home.ts';
+import { tmuxServerOf } from '../home/tmux-server.ts';
 import type { TmuxServer } from '../tmux/server.ts';
-import { explained } from './explained.ts';
-import { agentEnvironment } from './agent-environment.ts';
+import { explained } from './refusals.ts';
+import { agentEnvironment } from './loop-environment.ts';
 import { guardedHost, sandboxed } from './sandboxed-agent.ts';
+import type { RunFacts } from '../projections/run-info.ts';
 
 export function agentHost(
   loop: StartedLoop,
@@ -50,20 +50,18 @@ export function agentHost(
   const makers = {
     process: () =>
       guardedHost(
-        processHost((run) => sandboxed(loop, describe(run), state(), say), processes),
-        () => lookAtGuarded(folder, say),
+        processHost((run) => sandboxed(loop, describe(run), state(), say)),
+        () => clearGuarded(folder, say),
       ),
     pane: () =>
-      tmuxHost(
-        (run) =>
-          inPane(loop, run, describe(run), {
-            server: (server ??= tmuxServerOf(loop.spec)),
-            state: state(),
-            say,
-          }),
-        processes,
+      tmuxHost((run) =>
+        inPane(loop, run, describe(run), {
+          server: (server ??= tmuxServerOf(loop.spec)),
+          state: state(),
+          say,
+        }),
       ),
-    call: (by: Performer) => functionHost((run) => asCall(loop, run, environment(run)), by, processes),
+    call: (by: Performer) => functionHost((run) => asCall(loop, run, environment(run)), by),
     session: () => sessionHost((run) => ({ folder: folder.run(run), prompt: folder.prompt(run) }), turns),
   };
   const hosts: { [kind in keyof typeof makers]?: Host } = {};
@@ -74,8 +72,9 @@ export function agentHost(
       ? (hosts.pane ??= makers.pane())
       : (hosts.process ??= makers.process());
   };
-  // The agent's own folder of a run; the desk may have been removed.
-  const makeRunFolder = (run: string): void => onDesk(folder.desk, folder.desk.run(run), () => {});
+  // The agent's own folder of a run; the workspace folder may have been removed.
+  const makeRunFolder = (run: string): void =>
+    inWorkspaceFolder(folder.workspaceFolder, folder.workspaceFolder.run(run), () => {});
   const start: Host['start'] = (planned) =>
     explained(folder.path, async () => {
       makeRunFolder(planned.run);
@@ -177,7 +176,7 @@ function asCall({ spec, folder }: StartedLoop, run: string, env: Record<string, 
   };
 }
 
-/** The path under which the agent opens its prompt: a copy on the desk, or the alias of document 001 for it. */
+/** The path under which the agent opens its prompt: a copy in the workspace folder, or the alias of document 001 for it. */
 function promptFileFor(
   { spec, folder }: Pick<StartedLoop, 'spec' | 'folder'>,
   run: string,
@@ -185,8 +184,8 @@ function promptFileFor(
   { policy }: LoopState,
 ): string {
   if (via !== 'file') return folder.prompt(run);
-  const file = folder.desk.prompt(run);
-  putOnDesk(folder.desk, file, readFileSync(folder.prompt(run), 'utf8'));
+  const file = folder.workspaceFolder.prompt(run);
+  putInWorkspaceFolder(folder.workspaceFolder, file, readFileSync(folder.prompt(run), 'utf8'));
   // A path relative to the workspace is wrong in a worktree.
   if (!policy.aliases || spec.worktree !== undefined) return file;
   linkAlias(spec.workspace, promptAlias(run), file);
@@ -203,9 +202,21 @@ function argvOf(
   return commandLine(agentNamed(spec.agent.kind), spec.agent, {
     // Document 001 asks for a commit message in plain text, which reports no usage.
     output: state.turn.messageRun?.id === run && state.policy.calls === 'documented' ? 'text' : 'stream',
-    folder: folder.desk.run(run),
+    folder: folder.workspaceFolder.run(run),
     via,
     promptFile,
     prompt,
   });
+}
+
+/** What the records of a loop's runs say that its journal does not. */
+export function runFacts(loop: StartedLoop, state: LoopState): RunFacts {
+  const { spec } = loop;
+  return {
+    ids: { ...idsOf(spec), parent: spec.parent?.run ?? '' },
+    idOf: (run) => runMarker(spec, run).value,
+    agent: spec.agent.kind,
+    cwd: treeOf(spec),
+    commandline: shownCommand(loop, state),
+  };
 }

@@ -1,16 +1,16 @@
 /**
- * The owner's side of `ralph` in a sandbox: watches the request folder on the desk and answers.
+ * The owner's side of `ralph` in a sandbox: watches the request folder in the workspace folder and answers.
  *
- * 1. What a request means, and what may be done, is decided by the front that the owner was given.
+ * 1. What a request means, and what may be done, is decided by what the owner was given.
  * 2. Child loops are started one after the other, and only so many requests wait at the same time.
  */
 import { watchFolder } from '../process/watch.ts';
 import { answerRequests, type SandboxAnswer } from '../sandbox/requests.ts';
-import type { LoopFolder } from '../store/store.ts';
-import { lookAtGuarded } from '../sandbox/guard.ts';
+import type { LoopFolder } from '../home/home.ts';
+import { clearGuarded } from '../sandbox/guard.ts';
 
 /** What is asked for in a request; null for one that cannot be read. */
-export type SandboxFront = (request: unknown) => AskedOfOwner | null;
+export type SandboxAnswers = (request: unknown) => AskedOfOwner | null;
 
 export interface AskedOfOwner {
   /** Whether it starts a loop. */
@@ -24,10 +24,10 @@ export function answerSandbox(folder: string, owner: SandboxOwner): () => void {
   let isStopped = false;
   const queue = new Queue();
   const answerTo = (value: unknown): Promise<SandboxAnswer> | null => {
-    const asked = owner.front()(value);
+    const asked = owner.answers()(value);
     if (asked === null) return null;
     return queue.add(() => {
-      if (asked.starts) lookAtGuarded(owner.folder, owner.say);
+      if (asked.starts) clearGuarded(owner.folder, owner.say);
       return asked.carryOut();
     }, asked.starts);
   };
@@ -55,7 +55,7 @@ export function answerSandbox(folder: string, owner: SandboxOwner): () => void {
 export interface SandboxOwner {
   readonly folder: LoopFolder;
   readonly say: (line: string) => void;
-  readonly front: () => SandboxFront;
+  readonly answers: () => SandboxAnswers;
 }
 
 class Queue {

@@ -1,4 +1,4 @@
-import { stateFolder } from '../store/state-folder.ts';
+import { stateFolder } from '../home/state-folder.ts';
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 

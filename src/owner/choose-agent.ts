@@ -1,18 +1,18 @@
 /** Chooses the agent of a loop and its command line from the flags and settings of the user, or says what is wrong with them. */
 import type { Agent, PromptVia } from '../agents/agent.ts';
-import { agentFor, agentNamed } from '../agents/agents.ts';
-import { ALL_AGENTS } from '../agents/all-agents.ts';
+import { agentFor, agentNamed, ALL_AGENTS } from '../agents/agents.ts';
 import { decidesPermissions, flagsFrom } from '../agents/call.ts';
-import type { Spec } from '../store/spec.ts';
+import type { Spec } from '../home/spec.ts';
 import { splitWords } from '../loop/words.ts';
 import type { Policy } from '../loop/policy.ts';
 import { findCommand } from '../process/command.ts';
 import { shellQuote } from '../loop/shell-quote.ts';
 import { UserError } from '../user-error.ts';
 import { NoAgentSelected } from './refusals.ts';
-import { documentedFlags, documentedPromptVia } from './documented-call.ts';
-import { closest } from '../config/closest.ts';
-import type { AgentSettings } from '../config/config.ts';
+import { closest } from '../settings/closest.ts';
+import type { AgentSettings } from '../settings/settings.ts';
+import { exec } from '../process/exec.ts';
+import type { Environment } from '../process/process.ts';
 
 export interface AgentChoice {
   /** The name of the adapter; null if the command determines it. */
@@ -31,7 +31,7 @@ export interface AgentChoice {
 export async function chooseAgent(
   choice: AgentChoice,
   { calls, host }: Pick<Policy, 'calls' | 'host'>,
-  env: Readonly<Record<string, string>>,
+  env: Environment,
   workspace: string,
 ): Promise<Spec['agent']> {
   if (host === 'tmux') return interactiveAgent(choice, env, workspace);
@@ -63,11 +63,7 @@ export async function chooseAgent(
 }
 
 /** An agent in a terminal: its command as the user gives it. What it prints is for people, so no adapter reads it. */
-function interactiveAgent(
-  choice: AgentChoice,
-  env: Readonly<Record<string, string>>,
-  workspace: string,
-): Spec['agent'] {
+function interactiveAgent(choice: AgentChoice, env: Environment, workspace: string): Spec['agent'] {
   const { command, model, drop, given } = choice;
   const { agent, program } = callOf(choice, env, workspace);
   checkProgram(agent, program, env, workspace, command.length > 0);
@@ -126,7 +122,7 @@ interface Call {
 
 function callOf(
   { agent: name, command, unused = [] }: AgentChoice,
-  env: Readonly<Record<string, string>>,
+  env: Environment,
   workspace: string,
 ): Call {
   if (name !== null) checkName(name);
@@ -158,7 +154,7 @@ function checkName(name: string): void {
   throw new UserError(`unknown agent ${JSON.stringify(name)}${guess}; known agents: ${shown.join(', ')}`);
 }
 
-function installedAgents(env: Readonly<Record<string, string>>, workspace: string): readonly string[] {
+function installedAgents(env: Environment, workspace: string): readonly string[] {
   return ALL_AGENTS.flatMap(({ name, call }) =>
     call !== null && findCommand(call.command, env['PATH'] ?? '', workspace).found === 'executable'
       ? [name]
@@ -166,15 +162,11 @@ function installedAgents(env: Readonly<Record<string, string>>, workspace: strin
   );
 }
 
-export function firstInstalled(env: Readonly<Record<string, string>>, workspace: string): string | null {
+export function firstInstalled(env: Environment, workspace: string): string | null {
   return installedAgents(env, workspace)[0] ?? null;
 }
 
-function noAgentSelected(
-  unused: readonly string[],
-  env: Readonly<Record<string, string>>,
-  workspace: string,
-): UserError {
+function noAgentSelected(unused: readonly string[], env: Environment, workspace: string): UserError {
   const installed = installedAgents(env, workspace);
   const hint =
     installed.length === 0
@@ -199,7 +191,7 @@ function flagsForModel(agent: Agent, model: string): readonly string[] {
 function checkProgram(
   agent: Agent,
   program: string,
-  env: Readonly<Record<string, string>>,
+  env: Environment,
   workspace: string,
   isUsersCommand: boolean,
 ): void {
@@ -234,3 +226,34 @@ function remedyForWords(program: string): string | null {
   if (command === undefined || flags.length === 0) return null;
   return `the command is one program: put its flags into agent.flags in the settings ("command": ${JSON.stringify(command)}, "flags": ${JSON.stringify(flags)}), or pass them unquoted: -- ${program}`;
 }
+
+/** The flags of document 001's table, or their substitutes if the program no longer supports them; null if it is not in the table. */
+async function documentedFlags(
+  agent: Agent,
+  program: string,
+  env: Environment,
+  cwd: string,
+): Promise<readonly string[] | null> {
+  const { call } = agent;
+  if (call === null || call.documented === null) return null;
+  const { flags, substitutes } = call.documented;
+  const found = findCommand(program, env['PATH'] ?? '', cwd);
+  if (substitutes === undefined || found.found !== 'executable') return flags;
+  const [command] = call.own.commands;
+  const help = await exec([found.path, ...(command === undefined ? [] : [command]), '--help'], {
+    cwd,
+    env,
+    timeoutMs: HELP_TIMEOUT_MS,
+  });
+  const text = `${help?.stdout.toString('utf8') ?? ''}${help?.stderr ?? ''}`;
+  // Only a help text proves that a flag is missing.
+  const isDropped = /\busage\b/i.test(text) && flags.some((flag) => !text.includes(flag));
+  return isDropped ? substitutes : flags;
+}
+
+/** How the agent gets its prompt in document 001: a custom command gets it as the last argument. */
+function documentedPromptVia({ call }: Agent): PromptVia | null {
+  return call === null ? 'argument' : (call.documented?.promptVia ?? null);
+}
+
+const HELP_TIMEOUT_MS = 10_000;

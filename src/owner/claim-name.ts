@@ -1,35 +1,38 @@
 /**
  * Claims the name of a new loop: a generated one, or the requested one after archiving the earlier loop that has it.
  *
- * 1. The state of the new loop exists and is locked before its name is reserved (`store/registry.ts`), and says what was asked
+ * 1. The state of the new loop exists and is locked before its name is reserved (`home/registry.ts`), and says what was asked
  *    for: an owner that dies after that leaves a loop that can be started.
  * 2. An earlier loop of the name is archived only under its own lock, so that two processes cannot both replace it.
  * 3. The entry of a name also has the request that started the loop, so that of two processes that carry out one request, one starts
  *    its loop. A request is the same as long as its loop has the name.
- * 4. What another loop has left on the desk belongs to no new loop: it is moved to `.ralph/archive`.
+ * 4. What another loop has left in the workspace folder belongs to no new loop: it is moved to `.ralph/archive`.
  */
 import { hash, randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { isTaken, PRIVATE_FOLDER } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
-import { endLeftovers } from '../recovery/recovery.ts';
-import { orphanOf } from '../recovery/orphan.ts';
-import { putRecordsAside } from '../scm/start.ts';
-import { archiveDesk, lockDesk, removeDesk } from '../store/desk.ts';
-import { dismiss } from '../store/background.ts';
-import { forget } from '../store/kept-environment.ts';
-import { takeLock } from '../store/lock.ts';
-import { thisProcess } from '../store/lock-owner.ts';
-import { nameFrom, problemWithName } from '../store/names.ts';
-import { liveOwner, readLoopAt, type LoopReading } from '../store/read-loop.ts';
-import { registeredAs, registeredIn, reserve, unreserve } from '../store/registry.ts';
-import { hasLoopFiles } from '../store/strangers.ts';
-import { archiveFolder, Desk, LoopFolder, type LoopKey } from '../store/store.ts';
-import { unwritable } from '../store/state-place.ts';
+import { isTaken, PRIVATE_FOLDER, makeFolders } from '../files/files.ts';
+import { endLeftovers } from './recovery.ts';
+import { orphanOf } from '../home/orphan.ts';
+import { putRecordsAside } from '../workspace/start.ts';
+import {
+  archiveWorkspaceFolder,
+  lockWorkspaceFolder,
+  removeWorkspaceFolder,
+} from '../workspace/workspace-folder.ts';
+import { dismiss } from '../home/background.ts';
+import { forgetEnvironment } from '../home/saved-environment.ts';
+import { takeLock } from '../home/lock.ts';
+import { thisProcess } from '../home/lock-owner.ts';
+import { nameFrom, problemWithName } from '../loop/names.ts';
+import { liveOwner, readLoopAt, type LoopReading } from '../home/read-loop.ts';
+import { registeredAs, registeredIn, reserve, unreserve } from '../home/registry.ts';
+import { hasLoopFiles } from '../home/strangers.ts';
+import { archiveFolder, WorkspaceFolder, LoopFolder, type LoopKey } from '../home/home.ts';
+import { unwritable } from '../home/state-folder.ts';
 import { UserError } from '../user-error.ts';
-import { refuseOccupiedPlace } from '../worktree/occupied-place.ts';
-import { freePlace, placeFor, refuseToStrand } from '../worktree/place.ts';
+import { refuseOccupiedPlace } from '../workspace/occupied-place.ts';
+import { freePlace, placeFor, refuseToStrand } from '../workspace/worktree-place.ts';
 import type { LoopRequest } from './create-loop.ts';
 import { takeOverMarkers } from './markers.ts';
 import { AlreadyOwned, AlreadyStarted, asUserError, NameTaken } from './refusals.ts';
@@ -41,7 +44,7 @@ export interface NameRequest extends LoopRequest {
 
 export interface ClaimedName {
   readonly name: string;
-  /** New and locked by this process, as its desk is. */
+  /** New and locked by this process, as its workspace folder is. */
   readonly folder: LoopFolder;
   readonly release: () => void;
   /** Gives the name back; nothing of the loop is left. */
@@ -70,25 +73,52 @@ export function claimName(request: NameRequest, notes: string[]): Promise<Claime
 }
 
 async function inventName(request: NameRequest, notes: string[]): Promise<ClaimedName> {
-  const { workspace, prompt } = request;
-  const words = 'text' in prompt ? prompt.text : (prompt.file.split('/').at(-1) ?? '').replace(/\.\w+$/, '');
-  const stem = nameFrom(words);
   for (let number = 1; ; number++) {
-    const name = `${stem}-${number}`;
-    const isFree = !isTaken(new Desk(workspace, name).path) && registeredAs(workspace, name) === null;
+    const name = numbered(request, number);
     // oxlint-disable-next-line no-await-in-loop -- the name is free: the first try succeeds
-    const claimed = isFree ? await tryName(newKey(name, request), request, notes) : null;
+    const claimed = isFree(name, request) ? await tryName(newKey(name, request), request, notes) : null;
     if (claimed !== null) return { ...claimed, earlierProgress: null };
-    refuseSecond(request, [registeredAs(workspace, name)]);
+    refuseSecond(request, [registeredAs(request.workspace, name)]);
   }
 }
 
-function newKey(name: string, { id: request, workspace, task }: NameRequest): LoopKey {
+/** A name made from the prompt. */
+function numbered({ prompt }: Pick<LoopRequest, 'prompt'>, number: number): string {
+  const words = 'text' in prompt ? prompt.text : (prompt.file.split('/').at(-1) ?? '').replace(/\.\w+$/, '');
+  return `${nameFrom(words)}-${number}`;
+}
+
+function isFree(name: string, { workspace }: Pick<LoopRequest, 'workspace'>): boolean {
+  return !isTaken(new WorkspaceFolder(workspace, name).path) && registeredAs(workspace, name) === null;
+}
+
+/** The key that a loop would get now. Throws if its name cannot be had; claims nothing. */
+export function keyFor(request: LoopRequest): LoopKey {
+  const { name, workspace, fresh } = request;
+  if (name === null) {
+    let number = 1;
+    while (!isFree(numbered(request, number), request)) number++;
+    return newKey(numbered(request, number), request);
+  }
+  refuseBadName(name);
+  const earlier = registeredAs(workspace, name);
+  const reading = earlier === null ? null : readLoopAt(new LoopFolder(earlier));
+  if (reading !== null && reading.owner !== null) throw new AlreadyOwned(name, reading.owner);
+  if (reading !== null) refuseUnfinished(reading, fresh);
+  return newKey(name, request);
+}
+
+function refuseBadName(name: string): void {
+  const problem = problemWithName(name);
+  if (problem !== null) throw new UserError(`bad name ${JSON.stringify(name)}: ${problem}`);
+}
+
+function newKey(name: string, { id: request, workspace, task }: LoopRequest): LoopKey {
   const id = `${name}-${randomUUID().slice(0, 8)}`;
   return { id, name, workspace, task, request: request === undefined ? request : digest(request) };
 }
 
-/** Reserves a name and its desk; null if another loop has it by now. */
+/** Reserves a name and its workspace folder; null if another loop has it by now. */
 async function tryName(
   key: LoopKey,
   { note }: NameRequest,
@@ -97,29 +127,29 @@ async function tryName(
   const folder = new LoopFolder(key);
   const lock = await lockNewState(folder);
   if (!isReserved(key, folder, note)) {
-    forget(key.id);
+    forgetEnvironment(key.id);
     lock();
     rmSync(folder.path, { recursive: true, force: true });
     return null;
   }
-  let desk: (() => void) | null = null;
+  let workspaceFolder: (() => void) | null = null;
   const release = (): void => {
-    desk?.();
+    workspaceFolder?.();
     lock();
   };
   const discard = (): void => {
-    if (desk !== null) removeDesk(folder.desk);
+    if (workspaceFolder !== null) removeWorkspaceFolder(folder.workspaceFolder);
     unreserve(key);
-    forget(key.id);
+    forgetEnvironment(key.id);
     rmSync(folder.path, { recursive: true, force: true });
     release();
   };
   try {
-    desk = await takeDesk(folder.desk, notes);
+    workspaceFolder = await takeWorkspaceFolder(folder.workspaceFolder, notes);
     return { name: key.name, folder, release, discard };
   } catch (error) {
     discard();
-    throw asUserError(error, folder.desk.path);
+    throw asUserError(error, folder.workspaceFolder.path);
   }
 }
 
@@ -143,19 +173,18 @@ async function lockNewState(folder: LoopFolder): Promise<() => void> {
   throw new AlreadyOwned(folder.name, null);
 }
 
-/** Takes the desk of a new loop, after moving away the desk of another one. Marker files alone stay: they are for this loop. */
-async function takeDesk(desk: Desk, notes: string[]): Promise<() => void> {
-  const release = await lockDesk(desk);
-  if (!hasLoopFiles(desk.path)) return release;
-  const archived = archiveDesk(desk);
-  notes.push(`moved ${join(...desk.parts)}, which was not a loop of yours, to ${archived ?? ''}`);
+/** Takes the workspace folder of a new loop, after moving away the workspace folder of another one. Marker files alone stay: they are for this loop. */
+async function takeWorkspaceFolder(workspaceFolder: WorkspaceFolder, notes: string[]): Promise<() => void> {
+  const release = await lockWorkspaceFolder(workspaceFolder);
+  if (!hasLoopFiles(workspaceFolder.path)) return release;
+  const archived = archiveWorkspaceFolder(workspaceFolder);
+  notes.push(`moved ${join(...workspaceFolder.parts)}, which was not a loop of yours, to ${archived ?? ''}`);
   release();
-  return lockDesk(desk);
+  return lockWorkspaceFolder(workspaceFolder);
 }
 
 async function takeName(request: NameRequest, name: string, notes: string[]): Promise<ClaimedName> {
-  const problem = problemWithName(name);
-  if (problem !== null) throw new UserError(`bad name ${JSON.stringify(name)}: ${problem}`);
+  refuseBadName(name);
   let earlierProgress: string | null = null;
   for (;;) {
     const earlier = registeredAs(request.workspace, name);
@@ -201,7 +230,7 @@ async function archiveEarlier(
     refuseUnfinished(earlier, request.fresh);
     await endEarlier(earlier, request, notes);
   }
-  const release = await lockDesk(folder.desk);
+  const release = await lockWorkspaceFolder(folder.workspaceFolder);
   try {
     return archive(folder, earlier, request, notes);
   } finally {
@@ -210,14 +239,14 @@ async function archiveEarlier(
   }
 }
 
-/** Moves state and desk to the archives; a crash in between is completed by the next loop of the name. */
+/** Moves state and workspace folder to the archives; a crash in between is completed by the next loop of the name. */
 function archive(
   folder: LoopFolder,
   earlier: LoopReading | null,
   { fresh, policy }: NameRequest,
   notes: string[],
 ): string | null {
-  const desk = archiveDesk(folder.desk);
+  const workspaceFolder = archiveWorkspaceFolder(folder.workspaceFolder);
   const archived = join(archiveFolder(), folder.id);
   // Without a run, a process died while it created the loop.
   const isEmpty = earlier === null && !existsSync(join(folder.path, 'runs'));
@@ -225,19 +254,20 @@ function archive(
   else {
     makeFolders(archiveFolder(), PRIVATE_FOLDER);
     renameSync(folder.path, archived);
-    notes.push(`archived the earlier loop "${folder.name}": ${desk ?? archived}`);
+    notes.push(`archived the earlier loop "${folder.name}": ${workspaceFolder ?? archived}`);
   }
-  const kept = desk === null || fresh ? [] : takeOverMarkers(folder.desk, desk, policy);
+  const kept =
+    workspaceFolder === null || fresh ? [] : takeOverMarkers(folder.workspaceFolder, workspaceFolder, policy);
   if (kept.length > 0)
     notes.push(
-      `${kept.join()} of the earlier loop still says that the task is done; to work on it again, remove ${folder.desk.marker(kept[0] ?? '')}, or use --fresh`,
+      `${kept.join()} of the earlier loop still says that the task is done; to work on it again, remove ${folder.workspaceFolder.marker(kept[0] ?? '')}, or use --fresh`,
     );
-  forget(folder.id);
+  forgetEnvironment(folder.id);
   dismiss(folder.id);
   unreserve(folder);
   const isUnfinished = !fresh && earlier !== null && earlier.state.outcome?.type !== 'done';
-  return isUnfinished && desk !== null
-    ? join(folder.workspace, desk, basename(folder.desk.progressFile))
+  return isUnfinished && workspaceFolder !== null
+    ? join(folder.workspace, workspaceFolder, basename(folder.workspaceFolder.progressFile))
     : null;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Tells the project that a task is complete: one `FACT` on the bus of the project.
  *
- * 1. A file on the desk and the bus itself say which completions were told already. The same DONE marker counts once, also
+ * 1. A file in the workspace folder and the bus itself say which completions were told already. The same DONE marker counts once, also
  *    for another loop that finds it.
  * 2. Everyone can write both. What they say can only keep a fact from being posted.
  */
@@ -15,9 +15,9 @@ import { replaceFile } from '../files/replace-file.ts';
 import { counted } from '../loop/counted.ts';
 import type { Knowledge } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
-import { onDesk } from '../store/desk.ts';
-import { projectBusOf, taskBus } from '../store/loop-bus.ts';
-import type { Desk, LoopFolder } from '../store/store.ts';
+import { inWorkspaceFolder } from '../workspace/workspace-folder.ts';
+import { projectBusOf, taskBus } from '../home/buses.ts';
+import type { WorkspaceFolder, LoopFolder } from '../home/home.ts';
 
 /** Posts the fact unless it was posted already; `own` has the ids of the loop. */
 export async function propagateCompletion(
@@ -25,19 +25,19 @@ export async function propagateCompletion(
   { state, report }: Knowledge,
   own: Draft,
 ): Promise<void> {
-  const { desk } = folder;
-  const doneAt = doneTime(desk, state);
-  const facts = messagesAfter(taskBus(desk), null).filter(({ type }) => type === 'FACT').length;
+  const { workspaceFolder } = folder;
+  const doneAt = doneTime(workspaceFolder, state);
+  const facts = messagesAfter(taskBus(workspaceFolder), null).filter(({ type }) => type === 'FACT').length;
   const failed = state.failures.total;
   const key = hash('sha256', JSON.stringify([own.taskId, doneAt, facts, report.runs, failed]));
-  if (keyOnDesk(desk) === key) return;
+  if (keyInWorkspaceFolder(workspaceFolder) === key) return;
   const meta = {
     ...own.meta,
     kind: KIND,
     propagation_key: key,
     source_project_id: own.projectId,
     source_task_id: own.taskId,
-    source_bus: pathOf(taskBus(desk)),
+    source_bus: pathOf(taskBus(workspaceFolder)),
     ...(doneAt === null ? {} : { done_at: doneAt }),
     runs: String(report.runs),
     failed_runs: String(failed),
@@ -51,20 +51,25 @@ export async function propagateCompletion(
     const runs = `${counted(report.runs, 'run')}${failed === 0 ? '' : `, ${failed} failed`}`;
     await post(bus, { ...own, type: 'FACT', meta, body: `task ${own.taskId} completed (${runs})` });
   }
-  onDesk(desk, desk.task, (place) => replaceFile(join(place, FILE), `propagation_key: ${key}\n`));
+  inWorkspaceFolder(workspaceFolder, workspaceFolder.task, (place) =>
+    replaceFile(join(place, FILE), `propagation_key: ${key}\n`),
+  );
 }
 
 const KIND = 'task_completion_propagation';
 const FILE = 'TASK-COMPLETE-FACT-PROPAGATION.yaml';
 
 /** When the marker that completed the loop was made, exactly; null if no marker did. */
-function doneTime(desk: Desk, { policy, turn }: LoopState): string | null {
+function doneTime(workspaceFolder: WorkspaceFolder, { policy, turn }: LoopState): string | null {
   if (turn.claim?.by !== 'marker') return null;
   const marker = policy.completion.detectors.find(({ kind }) => kind === 'marker');
-  const found = marker?.kind === 'marker' ? foundAt(desk.marker(marker.file)) : null;
+  const found = marker?.kind === 'marker' ? foundAt(workspaceFolder.marker(marker.file)) : null;
   return found === null ? null : String(found.mtimeMs);
 }
 
-function keyOnDesk(desk: Desk): string | null {
-  return /^propagation_key: ([0-9a-f]{64})$/m.exec(textOf(join(desk.task, FILE), 4096) ?? '')?.[1] ?? null;
+function keyInWorkspaceFolder(workspaceFolder: WorkspaceFolder): string | null {
+  return (
+    /^propagation_key: ([0-9a-f]{64})$/m.exec(textOf(join(workspaceFolder.task, FILE), 4096) ?? '')?.[1] ??
+    null
+  );
 }

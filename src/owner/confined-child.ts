@@ -9,8 +9,8 @@
 import { resolve } from 'node:path';
 import type { LimitsPolicy, Policy } from '../loop/policy.ts';
 import { describeProblem, findProblems } from '../loop/validate.ts';
-import { runMarker } from '../store/run-environment.ts';
-import { treeOf, type ParentRun, type PromptSource, type Spec } from '../store/spec.ts';
+import { runMarker } from '../home/run-environment.ts';
+import { treeOf, type ParentRun, type PromptSource, type Spec } from '../home/spec.ts';
 import { UserError } from '../user-error.ts';
 import type { StartRequest } from './make-request.ts';
 import type { SandboxedParent } from './owner.ts';

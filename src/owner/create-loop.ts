@@ -11,9 +11,8 @@ import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PRIVATE_FILE, textOf } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { isInRepository } from '../git/fingerprint.ts';
+import { isInRepository, withoutGitLocation } from '../git/location.ts';
 import { gitPath } from '../git/git.ts';
-import { withoutGitLocation } from '../git/without-git-location.ts';
 import { openJournal } from '../journal/file.ts';
 import { admits } from '../loop/admit.ts';
 import { evolve } from '../loop/evolve.ts';
@@ -21,49 +20,47 @@ import type { LoopEvent, StartRecord } from '../loop/event.ts';
 import { INITIAL } from '../loop/initial.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
-import { gitIn } from '../scm/git.ts';
-import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../scm/start.ts';
-import { userGit } from '../scm/user-git.ts';
-import { linkProgress, unlinkProgress } from '../store/aliases.ts';
-import { takePlace, termsOfChild } from '../store/child-limits.ts';
-import { withdrawChild } from '../store/children.ts';
-import { removeEntry, openEntry, placeBelow, upperEntries } from '../store/family.ts';
-import { forget } from '../store/kept-environment.ts';
-import { prepareFolder } from '../store/ralph-folder.ts';
-import { prepareState } from '../store/state-place.ts';
-import { tmuxServerOf } from '../store/tmux-server.ts';
+import { gitIn, userGit } from '../workspace/user-git.ts';
+import { forgetRecords, notesOnOthers, recordStart, refuseCommit } from '../workspace/start.ts';
+import { linkProgress, unlinkProgress } from '../workspace/aliases.ts';
+import { takePlace, termsOfChild } from '../home/child-limits.ts';
+import { withdrawChild } from '../home/children.ts';
+import { openEntry, placeBelow, removeEntry, upperEntries } from '../home/family.ts';
+import { forgetEnvironment } from '../home/saved-environment.ts';
+import { prepareFolder } from '../workspace/workspace-folder.ts';
+import { prepareState } from '../home/state-folder.ts';
+import { keepNotices } from '../home/notice-secrets.ts';
+import { tmuxServerOf } from '../home/tmux-server.ts';
 import { tmuxProblem } from '../tmux/server.ts';
 import {
-  treeOf,
-  writeSpec,
   type FamilyPlace,
   type PromptSource,
   type Spec,
   type Worktree,
-} from '../store/spec.ts';
-import type { LoopFolder } from '../store/store.ts';
-import { forgetAsked, noteAsked } from '../store/unstarted.ts';
-import { makeWorktree, placeFor, refuseWorktree, type AskedPlace } from '../worktree/place.ts';
-import { wantsSetUp } from '../worktree/set-up.ts';
-import { discard, inTree } from '../worktree/worktree.ts';
-import { claimName, refuseSecond, type ClaimedName } from './claim-name.ts';
+  treeOf,
+  writeSpec,
+} from '../home/spec.ts';
+import type { LoopFolder } from '../home/home.ts';
+import { forgetAsked, noteAsked } from '../home/unstarted.ts';
+import { type AskedPlace, makeWorktree, placeFor, refuseWorktree } from '../workspace/worktree-place.ts';
+import { wantsSetUp } from '../workspace/set-up.ts';
+import { discard, inTree } from '../workspace/worktree.ts';
+import { type ClaimedName, claimName, refuseSecond } from './claim-name.ts';
 import { CreatedLoop } from './created-loop.ts';
 import { forgetDeadCreations } from './dead-creations.ts';
 import type { AgentProgram } from './agent-host.ts';
 import { refusePlan, rememberPlan } from './loop-plan.ts';
 import { checkUpperLimits } from './money.ts';
 import { moveStaleMarkers } from './markers.ts';
-import { withRealPaths } from './prompt-source.ts';
-import { refuseEmptyPrompt } from './refuse-empty-prompt.ts';
-import { refuseWithoutSandbox } from '../sandbox/loop-sandbox.ts';
+import { keepTask, readOnce, withRealPaths } from './prompt-source.ts';
+import { refuseEmptyPrompt, refuseMarkers, refuseOrphans, refuseSecrets } from './refuse-request.ts';
+import type { LoopTargets } from './notice-targets.ts';
+import { refuseWithoutSandbox } from '../sandbox/wrapper.ts';
 import { UserError } from '../user-error.ts';
 import { asUserError } from './refusals.ts';
-import { refuseMarkers } from './refuse-markers.ts';
-import { refuseSecrets } from './refuse-secrets.ts';
 import { refuseHiddenAgent } from './sandboxed-agent.ts';
-import { refuseOrphans } from './unfinished-loops.ts';
 import { keepEnvironment } from './loop-environment.ts';
-import { keepTask, readOnce } from './task-file.ts';
+import type { Environment } from '../process/process.ts';
 
 export interface LoopRequest extends AgentProgram {
   /** Made by the caller: a request that is sent twice starts one loop. */
@@ -76,7 +73,7 @@ export interface LoopRequest extends AgentProgram {
   readonly prompt: PromptSource;
   /** Where the text of the prompt was read from, if from a file or a pipe; as the user named it. */
   readonly promptFrom?: string | undefined;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
   /** Where the loop belongs; absent means in the foreground. */
   readonly place?: Spec['place'] | undefined;
   /** Where the workspace itself is the task folder of document 000. */
@@ -86,6 +83,8 @@ export interface LoopRequest extends AgentProgram {
   /** The tmux window that shows the loop; absent for none. */
   readonly window?: Spec['window'] | undefined;
   readonly tags?: readonly string[] | undefined;
+  /** Where its notices go. */
+  readonly notices?: LoopTargets;
   /** Whether the loop works in its own git worktree. */
   readonly worktree?: boolean;
   readonly worktreeAt?: AskedPlace | undefined;
@@ -104,25 +103,13 @@ export interface LoopRequest extends AgentProgram {
 
 /** Creates a loop. Throws `AlreadyStarted` for a request that was sent before. */
 export async function createLoop(asked: LoopRequest): Promise<CreatedLoop> {
-  const workspace = realpathSync(asked.workspace);
-  refuseSecond({ ...asked, workspace });
-  // In a worktree, variables such as GIT_DIR would lead git back to the user's own tree.
-  const env = asked.worktree === true ? withoutGitLocation(asked.env) : asked.env;
-  const prompt = readOnce(asked.prompt, asked.policy);
-  const request = { ...asked, ...asChild(asked), workspace, env, prompt };
-  const payer = asked.parent ?? asked.paidBy ?? null;
-  const family = payer === null ? null : placeBelow(payer);
-  if (family !== null) await checkUpperLimits(upperEntries(family), request.agent);
-  await refuseRequest(request);
-  const notes = [
-    ...prepareState(workspace),
-    ...(request.notes ?? []),
-    ...refuseEmptyPrompt(request),
-    ...refuseOrphans(request),
-  ];
+  refuseSecond({ ...asked, workspace: realpathSync(asked.workspace) });
+  const { request, notes: known } = await checkRequest(asked);
+  const { workspace } = request;
+  const notes = [...prepareState(workspace), ...known];
   await forgetDeadCreations();
   prepareWorkspace(workspace);
-  const note = (folder: LoopFolder): void => noteRequest({ ...request, family }, folder);
+  const note = (folder: LoopFolder): void => noteRequest(request, folder);
   const [claimed] = await Promise.all([claimName({ ...request, note }, notes), findRepository(request)]);
   const again = (): void => {
     note(claimed.folder);
@@ -130,7 +117,7 @@ export async function createLoop(asked: LoopRequest): Promise<CreatedLoop> {
   };
   const undo: (() => void | Promise<void>)[] = [request.isAgain === true ? again : claimed.discard];
   try {
-    return await writeLoop({ ...request, family }, claimed, notes, undo);
+    return await writeLoop(request, claimed, notes, undo);
   } catch (error) {
     for (const step of undo.toReversed()) {
       // oxlint-disable-next-line no-await-in-loop -- in the reverse order of what was done
@@ -138,6 +125,23 @@ export async function createLoop(asked: LoopRequest): Promise<CreatedLoop> {
     }
     throw asUserError(error, claimed.folder.path);
   }
+}
+
+/** The request as its loop is created, and what the user should know about it. Throws if it is refused; creates nothing. */
+export async function checkRequest(
+  asked: LoopRequest,
+): Promise<{ readonly request: PlacedRequest; readonly notes: string[] }> {
+  const workspace = realpathSync(asked.workspace);
+  // In a worktree, variables such as GIT_DIR would lead git back to the user's own tree.
+  const env = asked.worktree === true ? withoutGitLocation(asked.env) : asked.env;
+  const prompt = readOnce(asked.prompt, asked.policy);
+  const payer = asked.parent ?? asked.paidBy ?? null;
+  const family = payer === null ? null : placeBelow(payer);
+  const request = { ...asked, ...asChild(asked), workspace, env, prompt, family };
+  if (family !== null) await checkUpperLimits(upperEntries(family), request.agent);
+  await refuseRequest(request);
+  const notes = [...(request.notes ?? []), ...refuseEmptyPrompt(request), ...refuseOrphans(request)];
+  return { request, notes };
 }
 
 /** The terms of a child loop; every other loop keeps its own. */
@@ -186,7 +190,7 @@ async function findRepository({ policy, workspace, env, worktree }: LoopRequest)
 }
 
 /** A request with the place of the loop in its family. */
-interface PlacedRequest extends LoopRequest {
+export interface PlacedRequest extends LoopRequest {
   readonly family: FamilyPlace | null;
 }
 
@@ -218,13 +222,14 @@ async function writeLoop(
   const progress = earlierProgress === null ? null : textOf(earlierProgress);
   if (progress !== null) replaceFile(folder.earlierProgress, progress, { mode: PRIVATE_FILE });
   keepEnvironment(spec, env);
+  keepNotices(id, request.notices?.secrets ?? {});
   writeSpec(folder.spec, spec, env);
   await rememberPlan({ spec, folder, env }, policy);
-  moveStaleMarkers(folder.desk, policy, [workspace, treeOf(spec)]);
-  if (policy.taskFolder) keepTask(folder.desk, spec.prompt);
+  moveStaleMarkers(folder.workspaceFolder, policy, [workspace, treeOf(spec)]);
+  if (policy.taskFolder) keepTask(folder.workspaceFolder, spec.prompt);
   if (policy.progressLink) {
-    undo.push(() => unlinkProgress(folder.desk));
-    linkProgress(folder.desk);
+    undo.push(() => unlinkProgress(folder.workspaceFolder));
+    linkProgress(folder.workspaceFolder);
   }
   notes.push(...notesOnOthers(spec, policy));
   // The record of the start is taken after the set-up: what a set-up leaves behind is not the loop's work.
@@ -272,6 +277,7 @@ function noteRequest(request: PlacedRequest, folder: LoopFolder): void {
   if (perform !== undefined || place === 'session') return;
   const spec = specOf(request, { id: folder.id, name: folder.name, worktree: null });
   keepEnvironment(spec, env);
+  keepNotices(spec.id, request.notices?.secrets ?? {});
   const tree = worktree === true ? { worktree: worktreeAt } : {};
   noteAsked(folder, { spec, policy, paidBy, ...tree }, env);
 }
@@ -287,12 +293,12 @@ async function makeTree(
   return makeWorktree(place, owner, notes);
 }
 
-function specOf(
+export function specOf(
   request: PlacedRequest,
   { id, name, worktree }: { readonly id: string; readonly name: string; readonly worktree: Worktree | null },
 ): Spec {
   const { workspace, task, agent, prompt, parent, place, session, tags = [], policy, family } = request;
-  const { window } = request;
+  const { window, notices } = request;
   return {
     version: 1,
     id,
@@ -305,6 +311,7 @@ function specOf(
     ...(place === undefined ? {} : { place }),
     ...(session === undefined ? {} : { session }),
     ...(tags.length === 0 ? {} : { tags }),
+    ...(notices === undefined || notices.targets.length === 0 ? {} : { notices: notices.targets }),
     ...(worktree === null ? {} : { worktree }),
     // An interactive agent cannot be without one.
     ...(window === undefined && policy.host !== 'tmux' ? {} : { window: window ?? {} }),
@@ -320,15 +327,11 @@ function anchored(agent: Spec['agent'], workspace: string): Spec['agent'] {
 }
 
 async function forgetLoop(id: string, workspace: string): Promise<void> {
-  forget(id);
+  forgetEnvironment(id);
   await forgetRecords({ id }, workspace);
 }
 
-async function discardQuietly(
-  made: Worktree,
-  workspace: string,
-  env: Readonly<Record<string, string>>,
-): Promise<void> {
+async function discardQuietly(made: Worktree, workspace: string, env: Environment): Promise<void> {
   try {
     await discard(gitIn(workspace, env), made);
   } catch {

@@ -3,11 +3,11 @@
  *
  * 1. It is either owned by that process or given away; the lock lasts until then, or until the owner closes.
  */
-import { Mask } from '../store/mask.ts';
+import { Mask } from '../home/mask.ts';
 import type { LoopState } from '../loop/state.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
-import type { Spec } from '../store/spec.ts';
-import type { LoopFolder } from '../store/store.ts';
+import { startersEnvironment } from '../home/run-environment.ts';
+import type { Spec } from '../home/spec.ts';
+import type { LoopFolder } from '../home/home.ts';
 import { shownCommand } from './agent-host.ts';
 import { OwnedLoop, type OwnedLoopSpec } from './owner.ts';
 import { asUserError } from './refusals.ts';

@@ -17,11 +17,11 @@ import { header, lineOf } from '../journal/lines.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import type { Outcome } from '../loop/outcome.ts';
 import { presets } from '../loop/presets.ts';
-import { keep, kept } from '../store/kept-environment.ts';
-import { takeLock } from '../store/lock.ts';
-import { thisProcess } from '../store/lock-owner.ts';
-import { registered, reserve } from '../store/registry.ts';
-import { LoopFolder } from '../store/store.ts';
+import { saveEnvironment, savedEnvironment } from '../home/saved-environment.ts';
+import { takeLock } from '../home/lock.ts';
+import { thisProcess } from '../home/lock-owner.ts';
+import { registered, reserve } from '../home/registry.ts';
+import { LoopFolder } from '../home/home.ts';
 import { forgetDeadCreations } from './dead-creations.ts';
 
 let root: string;
@@ -48,7 +48,7 @@ function begin(name: string): LoopFolder {
   const folder = new LoopFolder(key, join(state, 'loops', key.id));
   mkdirSync(folder.path, { recursive: true });
   reserve(key, state);
-  keep(key.id, { env: { TOKEN: 'a secret' }, argv: [], umask: 0o22 }, state);
+  saveEnvironment(key.id, { env: { TOKEN: 'a secret' }, argv: [], umask: 0o22 }, state);
   git('update-ref', `refs/ralph/${key.id}/start`, 'HEAD');
   return folder;
 }
@@ -61,12 +61,12 @@ describe('a loop whose creator died', () => {
     const now = begin('now');
     const lock = await takeLock(now.lock, thisProcess());
     // Of a loop that is gone, and of one that has just begun.
-    for (const id of ['stale-1', 'fresh-1']) keep(id, { env: {}, argv: [], umask: 0o22 }, state);
+    for (const id of ['stale-1', 'fresh-1']) saveEnvironment(id, { env: {}, argv: [], umask: 0o22 }, state);
     utimesSync(join(state, 'kept', 'stale-1.json'), new Date(0), new Date(0));
 
     expect([...(await forgetDeadCreations(state))].toSorted()).toEqual(['dead-1', 'stale-1']);
     const left = ['started-1', 'now-1', 'fresh-1', 'dead-1', 'stale-1'];
-    expect(left.filter((id) => kept(id, state) !== null)).toEqual(left.slice(0, 3));
+    expect(left.filter((id) => savedEnvironment(id, state) !== null)).toEqual(left.slice(0, 3));
     expect(existsSync(dead.path)).toBe(false);
     expect(records()).toEqual(['refs/ralph/now-1/start', 'refs/ralph/started-1/start']);
     expect(registered(state).map(({ name }) => name)).toEqual(['now', 'started']);
@@ -111,7 +111,7 @@ describe('a loop whose owner died right after its end', () => {
     writeFileSync(journal, header() + [created, ...events].map((one, at) => lineOf(one, at + 1)).join(''));
     if (isNoted) writeFileSync(note, `${statSync(journal).size}\n`);
     expect(await forgetDeadCreations(state)).toEqual([]);
-    expect(['it-1'].filter((id) => kept(id, state) !== null)).toEqual(left);
+    expect(['it-1'].filter((id) => savedEnvironment(id, state) !== null)).toEqual(left);
     expect(existsSync(path)).toBe(true);
   });
 
@@ -120,9 +120,9 @@ describe('a loop whose owner died right after its end', () => {
     writeFileSync(journal, header() + [created, exhausted].map((one, at) => lineOf(one, at + 1)).join(''));
     const taken = await takeLock(lock, thisProcess());
     await forgetDeadCreations(state);
-    expect(kept('it-1', state)).not.toBeNull();
+    expect(savedEnvironment('it-1', state)).not.toBeNull();
     if (taken.taken) taken.release();
     await forgetDeadCreations(state);
-    expect(kept('it-1', state)).toBeNull();
+    expect(savedEnvironment('it-1', state)).toBeNull();
   });
 });

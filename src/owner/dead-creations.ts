@@ -11,15 +11,16 @@ import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { foundAt, namesIn, textOf } from '../files/files.ts';
 import { lastEvent } from '../journal/last-event.ts';
-import { forgetRecords } from '../scm/start.ts';
-import { isEndNoted } from '../store/end-note.ts';
-import { forget } from '../store/kept-environment.ts';
-import { takeLock } from '../store/lock.ts';
-import { thisProcess } from '../store/lock-owner.ts';
-import { folderAt, readLoopAt } from '../store/read-loop.ts';
-import { registered, unreserve } from '../store/registry.ts';
-import { jsonFilesIn, removeQuietly, stateFolder } from '../store/state-folder.ts';
-import { LoopFolder, type LoopKey } from '../store/store.ts';
+import { forgetRecords } from '../workspace/start.ts';
+import { isEndNoted } from '../home/end-note.ts';
+import { forgetEnvironment } from '../home/saved-environment.ts';
+import { isUnsent } from '../home/notice-secrets.ts';
+import { takeLock } from '../home/lock.ts';
+import { thisProcess } from '../home/lock-owner.ts';
+import { folderAt, readLoopAt } from '../home/read-loop.ts';
+import { registered, unreserve } from '../home/registry.ts';
+import { jsonFilesIn, removeQuietly, stateFolder } from '../home/state-folder.ts';
+import { LoopFolder, type LoopKey } from '../home/home.ts';
 
 /** Forgets loops that died while they were created; returns their ids. */
 export async function forgetDeadCreations(state: string = stateFolder()): Promise<readonly string[]> {
@@ -44,6 +45,8 @@ export async function forgetDeadCreations(state: string = stateFolder()): Promis
 /** A loop that is done without a note about it needs its environment: its next owner judges the claim again. */
 function hasEnded(path: string): boolean {
   const folder = new LoopFolder({ id: basename(path), name: '', workspace: '' }, path);
+  // Its notices need the environment, too.
+  if (isUnsent(folder.id)) return false;
   const last = lastEvent(folder.journal);
   if (last?.type !== 'loop.ended') return false;
   return last.outcome.type !== 'done' || isEndNoted(folder, foundAt(folder.journal)?.size ?? 0);
@@ -69,11 +72,11 @@ async function forgetIfDead(id: string, name: LoopKey | null, state: string): Pr
   const lock = await takeLock(folder.lock, thisProcess());
   if (!lock.taken) return false;
   try {
-    if (hasEnded(path)) forget(id, state);
+    if (hasEnded(path)) forgetEnvironment(id, state);
     if (readLoopAt(folder) !== null || existsSync(join(path, 'runs'))) return false;
     // Without a name and a spec it has no records either.
     if (key !== null && existsSync(key.workspace)) await forgetRecords({ id }, key.workspace);
-    forget(id, state);
+    forgetEnvironment(id, state);
     rmSync(path, { recursive: true, force: true });
     if (name !== null) unreserve(name, state);
     return true;

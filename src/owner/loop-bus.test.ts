@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { post } from '../bus/bus.ts';
 import { draft, type Draft } from '../bus/message.ts';
 import { INITIAL } from '../loop/initial.ts';
-import { taskBus } from '../store/loop-bus.ts';
-import type { LoopFolder } from '../store/store.ts';
+import { taskBus } from '../home/buses.ts';
+import type { LoopFolder } from '../home/home.ts';
 import { makeLoopFolder, removeLoopFolder, specFor } from '../../test/rig/loop-folder.ts';
 import { LoopBus } from './loop-bus.ts';
 
@@ -22,7 +22,7 @@ function busOf(created = new Date(0)): LoopBus {
 }
 
 const posted = (body: string, more: Partial<Draft> = {}): Promise<string> =>
-  post(taskBus(folder.desk), draft({ type: 'INFO', projectId: 'p', body, ...more }));
+  post(taskBus(folder.workspaceFolder), draft({ type: 'INFO', projectId: 'p', body, ...more }));
 const own = { ralph_loop: 'it-12345678', ralph_event: '7' };
 
 describe('the unread messages', () => {
@@ -77,7 +77,7 @@ describe('questions', () => {
 });
 
 it('a bus that cannot be read is empty, and the loop says so once', () => {
-  mkdirSync(folder.desk.bus, { recursive: true });
+  mkdirSync(folder.workspaceFolder.bus, { recursive: true });
   const bus = busOf();
   expect(bus.probe(null)).toEqual({ messages: [] });
   expect(bus.unread(null)).toBeNull();

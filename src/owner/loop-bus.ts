@@ -12,11 +12,12 @@ import type { Message } from '../bus/message.ts';
 import { defaultIn } from '../bus/question.ts';
 import { foundAt } from '../files/files.ts';
 import type { Happening, Probe } from '../loop/event.ts';
-import { excerpt, type Excerpt } from '../loop/excerpt.ts';
+import { type Excerpt, excerpt } from '../loop/excerpt.ts';
 import { counted } from '../loop/counted.ts';
 import type { LoopState } from '../loop/state.ts';
-import { postedAt, taskBus } from '../store/loop-bus.ts';
-import type { StartedLoop } from '../store/run-environment.ts';
+import { postedAt } from '../text/times.ts';
+import { taskBus } from '../home/buses.ts';
+import type { StartedLoop } from '../home/run-environment.ts';
 import { masked } from '../loop/secrets.ts';
 import { reasonOf } from '../user-error.ts';
 
@@ -80,7 +81,7 @@ export class LoopBus {
 
   /** Questions that the journal does not have yet. */
   questions(state: LoopState): readonly Happening[] {
-    const file = foundAt(this.#loop.folder.desk.bus);
+    const file = foundAt(this.#loop.folder.workspaceFolder.bus);
     if (file === null) return [];
     const stamp = `${file.ino} ${file.size} ${file.mtimeMs}`;
     if (this.#asked?.stamp === stamp) return [];
@@ -123,7 +124,7 @@ export class LoopBus {
   ): readonly Message[] {
     const { spec, folder } = this.#loop;
     try {
-      return messagesAfter(taskBus(folder.desk), id).filter(
+      return messagesAfter(taskBus(folder.workspaceFolder), id).filter(
         (message) => !isLeftOut(message) && !(Date.parse(message.ts) < Date.parse(spec.created)),
       );
     } catch (error) {

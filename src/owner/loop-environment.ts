@@ -5,13 +5,19 @@
  * 1. An owner in the background uses only the kept environment, never its own.
  * 2. If it is no longer kept, a person who resumes the loop gives it their own environment, and a note says so.
  */
-import { withoutGitLocation } from '../git/without-git-location.ts';
-import { keep, kept } from '../store/kept-environment.ts';
-import { UMASK } from '../store/run-environment.ts';
+import { withoutGitLocation } from '../git/location.ts';
+import { saveEnvironment, savedEnvironment } from '../home/saved-environment.ts';
+import { UMASK, runEnvironment } from '../home/run-environment.ts';
+import { withoutNotices } from './notice-targets.ts';
+import { noticeVariables } from '../settings/notify.ts';
 import { REDACTED } from '../loop/secrets.ts';
-import type { Spec } from '../store/spec.ts';
-import { stateFolder } from '../store/state-folder.ts';
+import type { Spec } from '../home/spec.ts';
+import { stateFolder } from '../home/state-folder.ts';
 import { UserError } from '../user-error.ts';
+import type { Agent } from '../agents/agent.ts';
+import { ALL_AGENTS, agentNamed } from '../agents/agents.ts';
+import { accountKey } from '../home/shared-limits.ts';
+import type { Environment } from '../process/process.ts';
 
 /** Who takes over a loop: a person with an environment, or a process in the background that has none to give. */
 export type NewOwner =
@@ -29,12 +35,14 @@ export interface LoopEnvironment {
 /** The environment for the next owner of a loop; refuses where something is missing that the agent needs. */
 export function environmentFor(spec: Spec, owner: NewOwner): LoopEnvironment {
   const { name, agent, worktree } = spec;
-  const known = kept(spec.id);
+  const known = savedEnvironment(spec.id);
   if (known === null && owner.by === 'background') throw notInBackground(name);
   const given = owner.by === 'person' ? (owner.given ?? {}) : {};
   const own = owner.by === 'person' ? owner.env : {};
-  const env = { ...(known?.env ?? own), ...given, ...umaskFor(known?.umask, owner) };
-  const missing = (agent.given ?? []).filter((variable) => env[variable] === undefined);
+  const hidden = noticeVariables(spec.notices ?? []);
+  const start = withoutNotices({ ...(known?.env ?? own), ...given }, hidden);
+  const env: Environment = { ...start, ...umaskFor(known?.umask, owner) };
+  const missing = (agent.given ?? []).filter((one) => env[one] === undefined && !hidden.includes(one));
   if (missing.length > 0) {
     const flags = missing.map((variable) => `--env ${variable}=…`).join(' ');
     throw new UserError(
@@ -75,7 +83,50 @@ function umaskFor(umask: number | undefined, { by }: NewOwner): Environment {
 export function keepEnvironment({ id, agent }: Spec, env: Environment): void {
   const { [UMASK]: stated, ...rest } = env;
   const umask = stated === undefined ? process.umask() : Number.parseInt(stated, 8);
-  keep(id, { env: rest, argv: agent.argv, umask });
+  saveEnvironment(id, { env: rest, argv: agent.argv, umask });
 }
 
-type Environment = Readonly<Record<string, string>>;
+/** The environment of an agent: the one of its run and what its adapter sets, without the variables that it must not see. */
+export function agentEnvironment(
+  run: Parameters<typeof runEnvironment>[0],
+  agent: Agent,
+): Record<string, string> {
+  const { spec, policy } = run;
+  const env: Record<string, string> = runEnvironment(run);
+  // `--env` overrides the adapter, and the adapter overrides the inherited environment.
+  for (const [name, value] of Object.entries(spec.agent.env ?? {})) {
+    if (spec.agent.given?.includes(name) !== true) env[name] = value;
+  }
+  // Set if Ralph itself was started by claude; the agent would take that session for its own.
+  delete env['CLAUDECODE'];
+  const foreign = policy.keys === 'own' && agent.call !== null ? foreignKeys(agent) : [];
+  for (const name of [...foreign, ...(spec.agent.drop ?? [])]) delete env[name];
+  return env;
+}
+
+/** The API keys of all other agents. */
+function foreignKeys(agent: Agent): readonly string[] {
+  const own = agent.call?.credentials ?? [];
+  const all = [...ALL_AGENTS.flatMap(({ call }) => call?.credentials ?? []), ...OTHER_KEYS];
+  // The agent needs the token of the code host to push.
+  return all.filter((name) => !own.includes(name) && !/^(?:GH|GITHUB)_TOKEN$/.test(name));
+}
+
+const OTHER_KEYS = ['PERPLEXITY_API_KEY', 'XAI_API_KEY', 'OPENAI_API_KEY', 'OPENAI_ORG_ID'];
+
+/** The account that pays for a loop's agent: the same program with the same credentials, settings and server. */
+export function accountOf(spec: Spec, env: Environment): string {
+  const { kind, argv, model = '', drop = [] } = spec.agent;
+  const { call } = agentNamed(kind);
+  // The account of another program's session is unknown, and two sessions in one folder may have different ones.
+  if (spec.place === 'session') return accountKey(kind, [spec.id]);
+  // The account of a custom command is unknown: only loops with exactly the same command share limits.
+  if (call === null) return accountKey(kind, [...argv, spec.workspace]);
+  const visible = (name: string): string => (drop.includes(name) ? '' : (env[name] ?? ''));
+  const provider = model.includes('/') ? (model.split('/')[0] ?? '') : '';
+  return accountKey(kind, [
+    provider,
+    visible('HOME'),
+    ...[...call.credentials, ...call.account].map(visible),
+  ]);
+}

@@ -5,28 +5,32 @@
  * 2. A plan that cannot be read is a finding, not an error: the agent is told, and its claim is rejected.
  */
 import type { EffectOf } from '../engine/ports.ts';
-import { isChangedBeside, isInRepository, stateOf, type TreeState } from '../git/fingerprint.ts';
+import { isChangedBeside, stateOf, type TreeState } from '../git/fingerprint.ts';
+import { isInRepository } from '../git/location.ts';
 import { GitError, type Repository } from '../git/git.ts';
 import { cut } from '../loop/excerpt.ts';
+import type { PlanToProbe } from '../loop/attempts.ts';
 import type { PlanProbe } from '../loop/plan.ts';
 import type { Policy } from '../loop/policy.ts';
 import { isRecord } from '../loop/shape.ts';
 import {
   missingItems,
   nameOf,
-  nextItem,
+  lastingKey,
   openItems,
   tickedItems,
   type KnownItem,
+  workItems,
   type Plan,
-} from '../plan/items.ts';
-import { recallItems, rememberItems, type Remembered } from '../plan/known.ts';
-import { readPlan } from '../plan/plan.ts';
-import { ancestorsOf } from '../plan/text.ts';
+  type PlanItem,
+  ancestorsOf,
+} from '../checks/plan-items.ts';
+import { recallItems, rememberItems, type Remembered } from '../checks/known-plans.ts';
+import { readPlan } from '../checks/plan.ts';
 import { enclosing } from '../sandbox/git-view.ts';
-import type { StartedLoop } from '../store/run-environment.ts';
+import type { StartedLoop } from '../home/run-environment.ts';
 import { hideSecrets } from '../loop/secrets.ts';
-import { treeOf } from '../store/spec.ts';
+import { treeOf } from '../home/spec.ts';
 import { UserError } from '../user-error.ts';
 
 /** Refuses a loop whose plan is missing or cannot be read, before it is created. */
@@ -47,8 +51,25 @@ export async function rememberPlan({ spec, folder }: StartedLoop, { plan }: Poli
   }
 }
 
+/** What the plan of a loop says before its first iteration. */
+export async function firstProbe({ spec, env }: StartedLoop, { plan }: Policy): Promise<PlanProbe | null> {
+  return plan === null
+    ? null
+    : standOf(await readPlan(treeOf(spec), plan.file), (text) => hideSecrets(text, env));
+}
+
+function standOf(plan: Plan, hide: (text: string) => string): PlanProbe {
+  const total = plan.items.length;
+  return {
+    ...NOTHING,
+    done: total - openItems(plan).length,
+    total,
+    next: nextOf(plan, workItems(plan)[0], hide),
+  };
+}
+
 /** What the plan says now, and which items the iteration has ticked. */
-export async function lookAtPlan(loop: StartedLoop, effect: EffectOf<'probe'>): Promise<PlanProbe | null> {
+export async function probePlan(loop: StartedLoop, effect: EffectOf<'probe'>): Promise<PlanProbe | null> {
   const { spec, folder, env } = loop;
   if (effect.plan === null) return null;
   const { file } = effect.plan;
@@ -60,15 +81,9 @@ export async function lookAtPlan(loop: StartedLoop, effect: EffectOf<'probe'>): 
     if (!(error instanceof UserError)) throw error;
     return { ...NOTHING, problem: cut(hide(error.message), MAX_NAME) };
   }
-  const done = plan.items.length - openItems(plan).length;
   const start = recallItems(folder.plan);
-  const found = {
-    ...NOTHING,
-    done,
-    total: plan.items.length,
-    missing: start === null ? 0 : missingItems(start.items, plan).length,
-    next: nextOf(plan, hide),
-  };
+  const missing = start === null ? 0 : missingItems(start.items, plan).length;
+  const found = { ...standOf(plan, hide), missing, ...attemptsIn(plan, effect.plan, hide) };
   const before = recallItems(folder.planBefore);
   if (effect.phase === 'before') {
     // If the run of an iteration was cut short and is repeated, the items before its first run count.
@@ -107,9 +122,31 @@ const MAX_NAME = 200;
 const MAX_NAMES = 8;
 const MAX_DETAILS = 2000;
 
-function nextOf(plan: Plan, hide: (text: string) => string): PlanProbe['next'] {
-  const next = nextItem(plan);
-  if (next === null) return null;
+/** The next item; with a limit of attempts the first one that is not blocked, the blocked ones, and which of the tried ones are done. */
+function attemptsIn(
+  plan: Plan,
+  { tried }: PlanToProbe,
+  hide: (text: string) => string,
+): Pick<PlanProbe, 'next' | 'blocked' | 'moreBlocked' | 'finished'> {
+  const items = workItems(plan);
+  if (tried === undefined) return { next: nextOf(plan, items[0], hide) };
+  const blockedKeys = new Set(tried.flatMap(({ key, isBlocked }) => (isBlocked ? [key] : [])));
+  const isBlocked = (item: PlanItem): boolean => blockedKeys.has(lastingKey(item));
+  const free = items.find((item) => !isBlocked(item));
+  const next = nextOf(plan, free, hide);
+  const blocked = items.filter(isBlocked);
+  const open = new Set(openItems(plan).map(lastingKey));
+  const done = new Set(plan.items.filter((item) => item.isDone).map(lastingKey));
+  return {
+    next: next === null || free === undefined ? null : { ...next, key: lastingKey(free) },
+    blocked: blocked.slice(0, MAX_NAMES).map((item) => shown(item, hide)),
+    moreBlocked: Math.max(0, blocked.length - MAX_NAMES),
+    finished: tried.flatMap(({ key }) => (done.has(key) && !open.has(key) ? [key] : [])),
+  };
+}
+
+function nextOf(plan: Plan, next: PlanItem | undefined, hide: (text: string) => string): PlanProbe['next'] {
+  if (next === undefined) return null;
   return {
     name: shown(next, hide),
     within: ancestorsOf(next)

@@ -18,11 +18,11 @@ import type { LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN, type Knowledge, type LoopReport } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
 import { BusPosts, type Post } from '../projections/bus-posts.ts';
-import { readExcerpt } from '../store/excerpts.ts';
-import { taskBus } from '../store/loop-bus.ts';
-import { runMarker } from '../store/run-environment.ts';
-import { idsOf, type Spec } from '../store/spec.ts';
-import type { LoopFolder } from '../store/store.ts';
+import { readExcerpt } from '../files/excerpts.ts';
+import { taskBus } from '../home/buses.ts';
+import { runMarker } from '../home/run-environment.ts';
+import { idsOf, type Spec } from '../home/spec.ts';
+import type { LoopFolder } from '../home/home.ts';
 import { reasonOf } from '../user-error.ts';
 import { propagateCompletion } from './completion-fact.ts';
 import type { LoopObserver } from './observer.ts';
@@ -90,7 +90,7 @@ export class LoopPosts implements LoopObserver {
     if (!(posted < this.#earlier)) return;
     try {
       const missed = this.#missed(posted);
-      const found = messagesAfter(taskBus(this.#loop.folder.desk), null);
+      const found = messagesAfter(taskBus(this.#loop.folder.workspaceFolder), null);
       const made = new Set(found.filter((message) => this.#isOwn(message)).map(keyOf));
       for (const { number, posts, after } of missed) {
         const missing = posts.filter((one) => !made.has(keyOf(this.#draft(one, number))));
@@ -169,7 +169,7 @@ export class LoopPosts implements LoopObserver {
 
   async #post(message: Draft): Promise<void> {
     const { folder, post: take } = this.#loop;
-    await (take === undefined ? post(taskBus(folder.desk), message) : take(message));
+    await (take === undefined ? post(taskBus(folder.workspaceFolder), message) : take(message));
   }
 
   #draft({ type, body, run, parents = [], child }: Post, number: number): Draft {

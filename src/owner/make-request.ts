@@ -2,24 +2,26 @@
  * Makes the request for a loop from what a front asks for, the settings files and the environment. It prints nothing and
  * creates nothing.
  */
-import { adviceOn } from '../config/advice.ts';
-import { mergeSettings, type Settings } from '../config/config.ts';
-import { effective } from '../config/effective.ts';
-import { noteOnOuterSettings } from '../config/outer-settings.ts';
-import { readSettings, type SettingsFiles } from '../config/read.ts';
+import { mergeSettings, type Settings } from '../settings/settings.ts';
+import { effective } from '../settings/effective.ts';
+import { adviceOn, noteOnOuterSettings } from '../settings/notes.ts';
+import { readSettings, type SettingsFiles } from '../settings/read.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { PolicyInput } from '../loop/validate.ts';
-import { refuseUnrelated } from '../store/child-limits.ts';
-import { parentRun } from '../store/enclosing-runs.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
-import type { PromptSource, Spec } from '../store/spec.ts';
-import { keepConsent, NeedsTrust, trustOf, type Agreed } from '../store/trust-of.ts';
+import { refuseUnrelated } from '../home/child-limits.ts';
+import { parentRun } from '../home/enclosing-runs.ts';
+import { startersEnvironment } from '../home/run-environment.ts';
+import type { PromptSource, Spec } from '../home/spec.ts';
+import { keepConsent, NeedsTrust, trustOf, type Agreed } from '../settings/trust-of.ts';
 import { chooseAgent, firstInstalled, notesOn, withSettings } from './choose-agent.ts';
 import { askingRun, confined, withinSandbox } from './confined-child.ts';
 import type { LoopRequest } from './create-loop.ts';
 import { checkSpendLimits } from './money.ts';
+import { emptyConditions } from './empty-conditions.ts';
+import { noticeTargets } from './notice-targets.ts';
 import type { SandboxedParent } from './owner.ts';
-import { promptFromTaskFile } from './task-file.ts';
+import { promptWithoutTask } from './prompt-source.ts';
+import type { Environment } from '../process/process.ts';
 
 /** What a front asks for, as data. */
 export interface StartRequest extends Pick<
@@ -43,7 +45,7 @@ export interface StartRequest extends Pick<
   /** The agent as it is called; or any installed agent if the settings and the command name none. */
   readonly agent?: Spec['agent'] | 'any-installed' | undefined;
   /** Variables to add to the environment of this process. */
-  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly env?: Environment | undefined;
   readonly fresh?: boolean | undefined;
   /** False for a loop that is no child of the run that starts it. */
   readonly child?: boolean | undefined;
@@ -58,6 +60,8 @@ export interface StartHelp {
   readonly loaded?: (loaded: Loaded) => void;
   /** The loop whose agent asks from a sandbox, for its owner. */
   readonly confinedTo?: SandboxedParent | undefined;
+  /** Nothing is started: a consent to the settings counts only for this request. */
+  readonly isDry?: boolean;
 }
 
 export interface Loaded {
@@ -65,7 +69,7 @@ export interface Loaded {
   /** The settings in effect. */
   readonly settings: Settings;
   /** Of the agent and the checks. */
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
 }
 
 export interface MadeRequest extends Loaded {
@@ -77,21 +81,23 @@ export interface MadeRequest extends Loaded {
 /** Throws `NeedsTrust` for settings that the user does not trust. */
 export async function makeRequest(
   start: StartRequest,
-  { named, loaded, confinedTo: upper }: StartHelp = {},
+  { named, loaded, confinedTo: upper, isDry = false }: StartHelp = {},
 ): Promise<MadeRequest> {
   const asked = upper === undefined ? start : confined(start, upper);
   const inside = upper === undefined ? parentRun() : askingRun(upper);
-  const env = upper?.env ?? { ...startersEnvironment(process.env), ...asked.env };
+  const given = upper?.env ?? { ...startersEnvironment(process.env), ...asked.env };
   const { workspace } = asked;
   const read = await readSettings(asked.files === 'ignored' ? null : workspace);
   const files = { ...read, merged: mergeSettings(asked.defaults ?? {}, read.merged) };
   const change = asked.policy;
   const { settings, policy: wanted, notes } = effective(files, asked.settings, workspace, { change, named });
   const policy = upper === undefined ? wanted : withinSandbox(wanted, upper);
-  const prompt = asked.prompt ?? promptFromTaskFile(workspace, asked.name ?? null, policy);
+  const prompt = asked.prompt ?? promptWithoutTask(workspace, asked.name ?? null, policy);
   const trust = trustOf(read, workspace, asked.trust, inside);
   if (!trust.isTrusted) throw new NeedsTrust(trust);
-  if (trust.open.length > 0) keepConsent(workspace, trust.open);
+  if (trust.open.length > 0 && !isDry) keepConsent(workspace, trust.open);
+  const notices = noticeTargets(read, { settings, asked: asked.settings }, given, inside);
+  const { env } = notices;
   loaded?.({ files, settings, env });
   const chosen = await chosenAgent(asked, policy, { files, settings, env });
   await checkSpendLimits(policy.limits, chosen.agent);
@@ -103,10 +109,17 @@ export async function makeRequest(
     name: asked.name ?? null,
     policy,
     agent: chosen.agent,
-    notes: [...chosen.notes, ...(asked.files === 'ignored' ? [] : adviceOn(settings)), ...notes],
+    notes: [
+      ...chosen.notes,
+      ...(asked.files === 'ignored' ? [] : adviceOn(settings)),
+      ...notes,
+      ...notices.notes,
+      ...emptyConditions({ policy, prompt, workspace }),
+    ],
     prompt,
     promptFrom: asked.promptFrom,
     env,
+    notices,
     tags: asked.tags,
     fresh: asked.fresh === true,
     worktree: settings.worktree === true,

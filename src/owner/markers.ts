@@ -1,12 +1,11 @@
-/** Marker files such as `DONE`, on the desk or where the policy puts them. */
+/** Marker files such as `DONE`, in the workspace folder or where the policy puts them. */
 import { cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { below } from '../files/below.ts';
-import { isTaken } from '../files/files.ts';
-import { isInside, realPath } from '../files/paths.ts';
+import { isTaken, isInside, realPath } from '../files/files.ts';
 import type { Policy } from '../loop/policy.ts';
-import { onDesk } from '../store/desk.ts';
-import type { Desk } from '../store/store.ts';
+import { inWorkspaceFolder } from '../workspace/workspace-folder.ts';
+import type { WorkspaceFolder } from '../home/home.ts';
 
 /** Looks for a marker. Its content does not matter; a folder with its name or an unreadable path is a problem. */
 export function findMarker(
@@ -30,12 +29,16 @@ export function findMarker(
   }
 }
 
-/** Moves rejected markers to the desk, where a person can read them and they are no part of the work. */
-export function moveAside(desk: Desk, markers: readonly string[], roots: readonly string[]): void {
+/** Moves rejected markers to the workspace folder, where a person can read them and they are no part of the work. */
+export function moveAside(
+  workspaceFolder: WorkspaceFolder,
+  markers: readonly string[],
+  roots: readonly string[],
+): void {
   for (const name of markers) {
-    const path = desk.marker(name);
+    const path = workspaceFolder.marker(name);
     if (!existsSync(path) || !isWithin(path, roots)) continue;
-    const aside = join(desk.path, `${basename(path)}.rejected-`);
+    const aside = join(workspaceFolder.path, `${basename(path)}.rejected-`);
     let number = 1;
     while (existsSync(`${aside}${number}`)) number++;
     move(path, `${aside}${number}`);
@@ -60,18 +63,22 @@ function move(from: string, to: string): void {
 }
 
 /**
- * Takes the markers of the earlier loop over from its archived desk, if the policy says that they claim: the task was done
+ * Takes the markers of the earlier loop over from its archived workspace folder, if the policy says that they claim: the task was done
  * before. Returns their names.
  */
-export function takeOverMarkers(desk: Desk, archived: string, { completion }: Policy): readonly string[] {
+export function takeOverMarkers(
+  workspaceFolder: WorkspaceFolder,
+  archived: string,
+  { completion }: Policy,
+): readonly string[] {
   if (completion.staleMarkers !== 'claim') return [];
   const names = completion.detectors.flatMap((detector) =>
     detector.kind === 'marker' && basename(detector.file) === detector.file ? [detector.file] : [],
   );
-  return below(desk.workspace, archived.split('/'), { make: false }, (from) => {
+  return below(workspaceFolder.workspace, archived.split('/'), { make: false }, (from) => {
     const found = names.filter((name) => isTaken(join(from, name)));
     if (found.length > 0)
-      onDesk(desk, desk.path, (to) => {
+      inWorkspaceFolder(workspaceFolder, workspaceFolder.path, (to) => {
         for (const name of found) renameSync(join(from, name), join(to, name));
       });
     return found;
@@ -79,10 +86,14 @@ export function takeOverMarkers(desk: Desk, archived: string, { completion }: Po
 }
 
 /** Moves markers aside that existed before the loop began, if the policy says so. */
-export function moveStaleMarkers(desk: Desk, { completion }: Policy, roots: readonly string[]): void {
+export function moveStaleMarkers(
+  workspaceFolder: WorkspaceFolder,
+  { completion }: Policy,
+  roots: readonly string[],
+): void {
   if (completion.staleMarkers !== 'move-aside') return;
   moveAside(
-    desk,
+    workspaceFolder,
     completion.detectors.flatMap((detector) => (detector.kind === 'marker' ? [detector.file] : [])),
     roots,
   );

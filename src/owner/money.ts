@@ -2,7 +2,7 @@
 import { agentNamed } from '../agents/agents.ts';
 import { loadPrices, type Price } from '../agents/prices.ts';
 import type { LedgerEntry } from '../loop/family.ts';
-import type { Spec } from '../store/spec.ts';
+import type { Spec } from '../home/spec.ts';
 import type { LimitsPolicy } from '../loop/policy.ts';
 import { UserError } from '../user-error.ts';
 

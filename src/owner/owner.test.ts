@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../agents/agent.ts';
 import { presets } from '../loop/presets.ts';
-import { readSpec } from '../store/spec.ts';
+import { readSpec } from '../home/spec.ts';
 import { createLoop, type LoopRequest } from './create-loop.ts';
 import type { OwnedLoop } from './owner.ts';
 

@@ -5,61 +5,55 @@
  * 2. Projections get an event before any other observer does.
  * 3. Observers only watch; what they show or send changes nothing in the loop.
  */
+import { remakeWorkspaceFolder } from './remake-workspace-folder.ts';
 import { randomUUID } from 'node:crypto';
 import { agentNamed } from '../agents/agents.ts';
 import type { Price } from '../agents/prices.ts';
-import { systemClock } from '../engine/clock.ts';
+import { chance, systemClock } from '../engine/clock.ts';
 import { Engine, type EngineStop } from '../engine/engine.ts';
-import { PRIVATE_FOLDER } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
-import { openJournal, type FileJournal } from '../journal/file.ts';
+import { PRIVATE_FOLDER, makeFolders } from '../files/files.ts';
+import { type FileJournal, openJournal } from '../journal/file.ts';
 import type { Control, Happening } from '../loop/event.ts';
 import type { Policy } from '../loop/policy.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
-import { unwrittenEnd } from '../loop/unwritten-end.ts';
+import { unwrittenEnd } from '../loop/control.ts';
 import { watchFolder } from '../process/watch.ts';
 import { Projections } from '../projections/projections.ts';
-import { legacyOf } from '../recovery/orphan.ts';
-import { endRecordedChildren, endStep } from '../recovery/recovery.ts';
-import { makeRequestFolder } from '../sandbox/loop-sandbox.ts';
-import { endCheckpoints } from '../scm/end-checkpoints.ts';
-import { Packing } from '../scm/packing.ts';
-import { linkProgress } from '../store/aliases.ts';
-import { endRecord, type EndRecord } from '../store/end-record.ts';
-import { dismiss } from '../store/background.ts';
-import { announceChild } from '../store/children.ts';
-import { isEndNoted, noteEnd, UNCONFIRMED_END } from '../store/end-note.ts';
-import { Inbox } from '../store/inbox.ts';
-import { forget } from '../store/kept-environment.ts';
-import { onDesk, relockDesk } from '../store/desk.ts';
-import { retakeLock } from '../store/lock.ts';
-import { livingOwner, thisProcess } from '../store/lock-owner.ts';
-import { prepareFolder } from '../store/ralph-folder.ts';
-import { reserve } from '../store/registry.ts';
-import { Mask } from '../store/mask.ts';
-import { movedPolicy } from '../store/moved.ts';
-import { startersEnvironment, type StartedLoop } from '../store/run-environment.ts';
-import { isInSession, writeSpec, type Spec } from '../store/spec.ts';
-import type { LoopFolder } from '../store/store.ts';
-import { wantsSetUp } from '../worktree/set-up.ts';
-import { accountOf } from './agent-environment.ts';
+import { legacyOf } from '../home/orphan.ts';
+import { endRecordedChildren, endStep } from './recovery.ts';
+import { makeRequestFolder } from '../workspace/loop-sandbox.ts';
+import { endCheckpoints } from '../workspace/checkpoints.ts';
+import { Packing } from '../git/pack-records.ts';
+import { type EndRecord, endRecord } from '../projections/end-record.ts';
+import { dismiss } from '../home/background.ts';
+import { announceChild } from '../home/children.ts';
+import { UNCONFIRMED_END, isEndNoted, noteEnd } from '../home/end-note.ts';
+import { Inbox } from '../home/inbox.ts';
+import { forgetEnvironment } from '../home/saved-environment.ts';
+import { isUnsent } from '../home/notice-secrets.ts';
+import { retakeLock } from '../home/lock.ts';
+import { livingOwner, thisProcess } from '../home/lock-owner.ts';
+import { reserve } from '../home/registry.ts';
+import { type Mask, ownMask } from '../home/mask.ts';
+import { movedPolicy } from '../home/moved.ts';
+import type { StartedLoop } from '../home/run-environment.ts';
+import { type Spec, isInSession, writeSpec } from '../home/spec.ts';
+import type { LoopFolder } from '../home/home.ts';
+import { wantsSetUp } from '../workspace/set-up.ts';
+import { accountOf, keepEnvironment } from './loop-environment.ts';
 import { LoopBus } from './loop-bus.ts';
+import { LoopWakeLock } from './keep-awake.ts';
+import { LoopNotices } from './loop-notices.ts';
 import { LoopPosts } from './loop-posts.ts';
-import { answerSandbox, type SandboxFront } from './answer-sandbox.ts';
-import { chance } from './chance.ts';
-import { agentHost, shownCommand, type AgentProgram } from './agent-host.ts';
+import { type SandboxAnswers, answerSandbox } from './answer-sandbox.ts';
+import { type AgentProgram, agentHost, runFacts, shownCommand } from './agent-host.ts';
 import { ChildWatch } from './child-watch.ts';
 import { Backlog, type LoopObserver } from './observer.ts';
-import { keepEnvironment } from './loop-environment.ts';
 import { priceFor } from './money.ts';
-import { recordLateStart } from './record-late-start.ts';
-import { removePromptAliases } from './prompt-aliases.ts';
-import { runFacts } from './run-facts.ts';
+import { recordLateStart, runSetUp } from './prepare.ts';
+import { removePromptAliases, shareLimits } from './own-observers.ts';
 import { RunOutputs } from './run-outputs.ts';
-import { runSetUp } from './run-set-up.ts';
-import { shareLimits } from './share-limits.ts';
-import { keepTask } from './task-file.ts';
 import { loopWorkspace } from './workspace.ts';
 
 export class OwnedLoop {
@@ -77,6 +71,7 @@ export class OwnedLoop {
   readonly #projections: Projections;
   readonly #journal: FileJournal;
   readonly #posts: LoopPosts;
+  readonly #notices: LoopNotices;
   readonly #engine: Engine;
   readonly #hadOwner: boolean;
   readonly #inbox: Inbox;
@@ -84,8 +79,9 @@ export class OwnedLoop {
   readonly #stopSetUp = new AbortController();
   readonly #packing = new Packing();
   readonly #children: ChildWatch;
+  readonly #wakeLock: LoopWakeLock;
   #price: Price = () => null;
-  #front: SandboxFront = () => null;
+  #sandboxAnswers: SandboxAnswers = () => null;
 
   constructor(loop: OwnedLoopSpec) {
     this.#loop = loop;
@@ -107,9 +103,21 @@ export class OwnedLoop {
       this.#projections.known.state,
       this.#hadOwner ? this.#journal.length : 0,
     );
+    this.#notices = new LoopNotices(
+      { ...loop, mask: () => this.mask, say: (line) => this.#say(line) },
+      this.#journal.length,
+      this.#projections.known.state,
+    );
     this.#engine = this.#openEngine();
     this.#children = new ChildWatch(loop, this.#engine);
-    this.#observers.push(this.#projections, this.#posts, ...this.#ownObservers(), this.#backlog);
+    this.#wakeLock = new LoopWakeLock(loop.spec, (line) => this.#say(line));
+    this.#observers.push(
+      this.#projections,
+      this.#posts,
+      this.#notices,
+      ...this.#ownObservers(),
+      this.#backlog,
+    );
     if (this.state.outcome?.type === 'done' && !isEndNoted(loop.folder, this.#journal.mark.bytes))
       this.#append(UNCONFIRMED_END);
     if (this.#hadOwner && this.state.outcome === null)
@@ -127,7 +135,7 @@ export class OwnedLoop {
 
   /** Masks the secrets of the loop's environment and of our own. */
   get mask(): Mask {
-    this.#mask ??= new Mask(this.#loop.env, startersEnvironment(process.env));
+    this.#mask ??= ownMask(this.#loop);
     return this.#mask;
   }
 
@@ -169,13 +177,17 @@ export class OwnedLoop {
     let stop: EngineStop | null = null;
     try {
       this.observe(observer);
+      this.#observers.push({ appended: (_, state) => this.#wakeLock.follow(state) });
       this.#backlog.close();
       this.#projections.goLive();
       this.#posts.goLive();
+      this.#notices.goLive();
       this.#inbox.prepare();
       stops.push(watchFolder(this.folder.inbox, () => this.#readInbox()));
       stops.push(this.#answerSandbox());
       stops.push(() => this.#children.close());
+      stops.push(() => this.#wakeLock.close());
+      this.#wakeLock.follow(this.state);
       if (this.#hadOwner) await endStep(this.state, this.spec, this.folder);
       this.#price = await priceFor(this.spec.agent);
       this.#readInbox();
@@ -191,7 +203,7 @@ export class OwnedLoop {
     } finally {
       for (const end of stops) end();
       try {
-        await this.#posts.finish();
+        await Promise.all([this.#posts.finish(), this.#notices.finish()]);
         await endCheckpoints({ folder: this.folder, packing: this.#packing, why: stop?.why });
       } finally {
         this.close();
@@ -200,8 +212,8 @@ export class OwnedLoop {
   }
 
   /** Sets what is done for `ralph` in the sandbox of the loop. */
-  serveSandbox(front: (loop: SandboxedParent) => SandboxFront): void {
-    this.#front = front({ ...this.#loop, state: () => this.state });
+  serveSandbox(answers: (loop: SandboxedParent) => SandboxAnswers): void {
+    this.#sandboxAnswers = answers({ ...this.#loop, state: () => this.state });
   }
 
   /**
@@ -231,7 +243,7 @@ export class OwnedLoop {
       this.#projections.close();
       if (this.state.outcome?.type === 'done') noteEnd(this.folder, this.#journal.mark.bytes);
       if (this.state.outcome !== null) {
-        forget(this.spec.id);
+        if (!isUnsent(this.spec.id)) forgetEnvironment(this.spec.id);
         dismiss(this.spec.id);
       }
     } finally {
@@ -254,20 +266,9 @@ export class OwnedLoop {
       writeOutput: (run) => this.#outputs.write(run),
       mask: (text) => this.mask.text(text),
       warn: (line) => this.#say(line),
-      remade: () => this.#makeDesk(),
+      remade: () => remakeWorkspaceFolder(this.#loop, this.state),
     });
     return projections;
-  }
-
-  /** Makes the desk again after it was removed, with the folder of the run that may need it. */
-  #makeDesk(): void {
-    const { spec, folder } = this.#loop;
-    const run = this.state.turn.run?.id;
-    prepareFolder(spec.workspace);
-    relockDesk(folder.desk);
-    if (this.state.policy.taskFolder) keepTask(folder.desk, spec.prompt);
-    if (this.state.policy.progressLink) linkProgress(folder.desk);
-    if (run !== undefined) onDesk(folder.desk, folder.desk.run(run), () => {});
   }
 
   #openJournal(): FileJournal {
@@ -348,28 +349,28 @@ export class OwnedLoop {
     return ending === 'done';
   }
 
-  /** Takes controls from the inbox and questions from the bus, and notices what others did to the journal or the desk. */
+  /** Takes controls from the inbox and questions from the bus, and notices what others did to the journal or the workspace folder. */
   #readInbox(): void {
-    this.#engine.look();
+    this.#engine.verifyJournal();
     try {
       this.#projections.look();
-      this.#children.look();
+      this.#children.update();
       for (const { id, control } of this.#inbox.messages()) {
         // A control that cannot be obeyed now waits for the next owner.
         if (this.#engine.receive(id, control) !== 'later') this.#inbox.remove(id);
       }
       for (const question of this.#bus.newQuestions(this.state)) this.#engine.write(question);
     } catch {
-      // The inbox and the desk may be removed and made again meanwhile; the next look comes within a second.
+      // The inbox and the workspace folder may be removed and made again meanwhile; the next look comes within a second.
     }
   }
 
   #answerSandbox(): () => void {
     if (this.state.policy.sandbox === null) return () => {};
-    return answerSandbox(makeRequestFolder(this.folder.desk), {
+    return answerSandbox(makeRequestFolder(this.folder.workspaceFolder), {
       folder: this.folder,
       say: (line) => this.#say(line),
-      front: () => this.#front,
+      answers: () => this.#sandboxAnswers,
     });
   }
 

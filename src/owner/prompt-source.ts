@@ -1,41 +1,19 @@
+import { problemWithName } from '../loop/names.ts';
 import { realpathSync } from 'node:fs';
-import { sizeText } from '../loop/counted.ts';
-import { readRegular, UnusableFile } from '../files/files.ts';
-import { readGiven, readToEnd } from '../files/given-file.ts';
-import { realPath } from '../files/paths.ts';
-import type { PromptSource } from '../store/spec.ts';
-import { reasonOf, UserError } from '../user-error.ts';
+import { UnusableFile, codeOf, readRegular, realPath } from '../files/files.ts';
+import type { PromptSource } from '../home/spec.ts';
+import { UserError } from '../user-error.ts';
+import { basename, join } from 'node:path';
+import { below } from '../files/below.ts';
+import { createFile } from '../files/replace-file.ts';
+import type { Policy } from '../loop/policy.ts';
+import { inWorkspaceFolder } from '../workspace/workspace-folder.ts';
+import { WorkspaceFolder } from '../home/home.ts';
 
-/** A file that is read before every run; a pipe can be read only once, so its text is kept instead. */
-export function fileOrText(path: string): { readonly file: string } | { readonly text: string } {
-  const { text, isPipe } = readGiven(path, MAX_PROMPT_BYTES, TOO_LONG);
-  return isPipe ? { text } : { file: path };
-}
-
-/** The prompt that is piped to this process. */
-export function promptFromStdin(): { readonly text: string } {
-  try {
-    return { text: readToEnd(0, 'stdin', MAX_PROMPT_BYTES, TOO_LONG) };
-  } catch (error) {
-    throw error instanceof UnusableFile ? new UserError(`cannot read the prompt: ${error.message}`) : error;
-  }
-}
+export const NO_PROMPT = 'must specify prompt (--prompt or --prompt-file)';
 
 /** No model reads as much. */
-const MAX_PROMPT_BYTES = 10 * 2 ** 20;
-const TOO_LONG = `too long for a prompt (maximum ${sizeText(MAX_PROMPT_BYTES)})`;
-
-/** The same for a file that the user names; `what` says which file that is. */
-export function givenFile(what: string, given: string, path: string): ReturnType<typeof fileOrText> {
-  try {
-    return fileOrText(path);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null;
-    if (code === 'ENOENT') throw new UserError(`${what} not found: ${given}`);
-    if (code === 'EISDIR') throw new UserError(`${what} is a folder: ${given}`);
-    throw new UserError(`cannot access ${what}: ${given}: ${reasonOf(error)}`);
-  }
-}
+export const MAX_PROMPT_BYTES: number = 10 * 2 ** 20;
 
 /** What a prompt is made of, before the sections that a run adds. */
 export interface PromptBase {
@@ -79,4 +57,63 @@ function readOrNull(read: () => string): string | null {
   } catch {
     return null;
   }
+}
+
+/**
+ * The prompt of a loop that was started without one: `TASK.md` of document 000 in the workspace folder, which is read once, or else
+ * the work on its plan.
+ */
+export function promptWithoutTask(
+  workspace: string,
+  name: string | null,
+  { taskFolder, plan }: Policy,
+): PromptSource {
+  if (!taskFolder && plan === null) throw new UserError(NO_PROMPT);
+  const workspaceFolder =
+    !taskFolder || name === null || problemWithName(name) !== null
+      ? null
+      : new WorkspaceFolder(workspace, name);
+  const text = workspaceFolder === null ? null : readTask(workspaceFolder);
+  if (text === null) {
+    if (plan !== null) return { text: planTask(plan.file) };
+    const where =
+      workspaceFolder === null
+        ? 'name the loop of a TASK.md with --name'
+        : `write ${workspaceFolder.taskFile}`;
+    throw new UserError(`TASK.md not found and no prompt provided; pass a task, or ${where}`);
+  }
+  // The newline that was added to the prompt when the file was made.
+  return { text: text.replace(/\n$/, '') };
+}
+
+function planTask(file: string): string {
+  return `Work through the plan ${file}: do its next open item, verify the result, and mark the item as done in the file. Then go on with the next one.`;
+}
+
+/** Null if there is none. */
+function readTask({ workspace, taskParts, taskFile }: WorkspaceFolder): string | null {
+  try {
+    const read = (folder: string): Buffer | null => readRegular(join(folder, basename(taskFile)), MAX_BYTES);
+    return below(workspace, taskParts, { make: false }, read)?.toString('utf8') ?? null;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    const why = error instanceof UnusableFile ? error.reason : String(error);
+    throw new UserError(`cannot read ${taskFile}: ${why}`);
+  }
+}
+
+const MAX_BYTES = 16 * 2 ** 20;
+
+/** A prompt whose file is not read again; where a policy has no task folder, the prompt as it is. */
+export function readOnce(prompt: PromptSource, { taskFolder }: Policy): PromptSource {
+  return taskFolder && 'file' in prompt ? { text: readBase(prompt).text } : prompt;
+}
+
+/** Writes the task where none is; an existing file is never overwritten. A task folder of the user has only the user's. */
+export function keepTask(workspaceFolder: WorkspaceFolder, prompt: PromptSource): void {
+  if (!('text' in prompt) || workspaceFolder.isUsersTask) return;
+  const { text } = prompt;
+  inWorkspaceFolder(workspaceFolder, workspaceFolder.task, (folder) =>
+    createFile(join(folder, basename(workspaceFolder.taskFile)), `${text}\n`),
+  );
 }

@@ -1,8 +1,8 @@
 import { GitError } from '../git/git-error.ts';
 import { JournalError } from '../journal/journal.ts';
-import { cannotWrite } from '../store/ralph-folder.ts';
-import type { LoopKey } from '../store/store.ts';
-import { UserError } from '../user-error.ts';
+import { cannotWrite } from '../workspace/workspace-folder.ts';
+import type { LoopKey } from '../home/home.ts';
+import { UserError, systemErrorText } from '../user-error.ts';
 
 /** An error of git, of the journal or of the file system as a message for the user; any other error as it is. */
 export function asUserError(error: unknown, path: string): unknown {
@@ -35,5 +35,15 @@ export class AlreadyOwned extends NameTaken {
     super(
       `the loop "${name}" is already running (${owner}); show it with: ralph status ${name}, end it with: ralph stop ${name}`,
     );
+  }
+}
+
+/** Turns an error of the operating system into the message with which the loop ends. `place` is for errors without a path. */
+export async function explained<T>(place: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error)) throw error;
+    throw new Error(systemErrorText(error, 'path' in error ? null : place), { cause: error });
   }
 }

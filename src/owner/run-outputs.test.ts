@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LoopFolder } from '../store/store.ts';
+import type { LoopFolder } from '../home/home.ts';
 import { makeLoopFolder, removeLoopFolder, specFor } from '../../test/rig/loop-folder.ts';
 import { RunOutputs } from './run-outputs.ts';
 
@@ -20,7 +20,8 @@ const logs = (run: string, stdout: string): void => {
   writeFileSync(join(folder.run(run), 'stdout.log'), stdout);
   writeFileSync(join(folder.run(run), 'stderr.log'), 'oops\n');
 };
-const read = (run: string, name: string): string => readFileSync(join(folder.desk.run(run), name), 'utf8');
+const read = (run: string, name: string): string =>
+  readFileSync(join(folder.workspaceFolder.run(run), name), 'utf8');
 const says = (message: string, text: string) => ({ type: 'text', message, text }) as const;
 const answers = (text: string | null) =>
   ({ type: 'result', ok: true, text, usage: null, session: null, error: null }) as const;
@@ -39,12 +40,12 @@ describe('the output of a run', () => {
 
   it('S1.71 keeps an output.md of the agent, also a link that leads nowhere', () => {
     logs('1.1', 'hello\n');
-    mkdirSync(folder.desk.run('1.1'), { recursive: true });
-    writeFileSync(folder.desk.output('1.1'), 'mine\n');
+    mkdirSync(folder.workspaceFolder.run('1.1'), { recursive: true });
+    writeFileSync(folder.workspaceFolder.output('1.1'), 'mine\n');
     outputsOf('custom').write('1.1');
     expect(read('1.1', 'output.md')).toBe('mine\n');
-    rmSync(folder.desk.output('1.1'));
-    symlinkSync(join(folder.workspace, 'none'), folder.desk.output('1.1'));
+    rmSync(folder.workspaceFolder.output('1.1'));
+    symlinkSync(join(folder.workspace, 'none'), folder.workspaceFolder.output('1.1'));
     outputsOf('custom').write('1.1');
     expect(existsSync(join(folder.workspace, 'none'))).toBe(false);
   });
@@ -87,6 +88,6 @@ describe('the output of a run', () => {
       expect(read('1.1', name).endsWith('the end\n')).toBe(true);
     }
     outputsOf('custom').write('2.1');
-    expect(existsSync(folder.desk.output('2.1'))).toBe(false);
+    expect(existsSync(folder.workspaceFolder.output('2.1'))).toBe(false);
   });
 });

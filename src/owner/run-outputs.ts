@@ -4,13 +4,13 @@ import type { AgentEvent } from '../agents/agent.ts';
 import { agentNamed } from '../agents/agents.ts';
 import { isTaken } from '../files/files.ts';
 import { createFile } from '../files/replace-file.ts';
-import { copyToDesk, onDesk } from '../store/desk.ts';
-import type { Spec } from '../store/spec.ts';
-import type { LoopFolder } from '../store/store.ts';
+import { copyToWorkspaceFolder, inWorkspaceFolder } from '../workspace/workspace-folder.ts';
+import type { Spec } from '../home/spec.ts';
+import type { LoopFolder } from '../home/home.ts';
 import type { LoopObserver } from './observer.ts';
 
 /**
- * The output of a run on the desk: `agent-stdout.txt` and `agent-stderr.txt` are copies of the logs (the end of long ones),
+ * The output of a run in the workspace folder: `agent-stdout.txt` and `agent-stderr.txt` are copies of the logs (the end of long ones),
  * and `output.md` is what the agent wrote there, else its final answer, else a copy of its stdout.
  */
 export class RunOutputs implements LoopObserver {
@@ -56,22 +56,22 @@ export class RunOutputs implements LoopObserver {
 
   /** Writes the output of a run that has ended. What an earlier owner heard of it is not known any more. */
   write(run: string): void {
-    const { desk } = this.#folder;
+    const { workspaceFolder } = this.#folder;
     const log = (stream: 'stdout' | 'stderr'): string => join(this.#folder.run(run), `${stream}.log`);
     // A run that did not start has no output.
     for (const [from, to] of [
-      [log('stdout'), desk.stdout(run)],
-      [log('stderr'), desk.stderr(run)],
+      [log('stdout'), workspaceFolder.stdout(run)],
+      [log('stderr'), workspaceFolder.stderr(run)],
     ] as const)
-      if (existsSync(from)) copyToDesk(this.#folder, from, to);
-    const output = desk.output(run);
+      if (existsSync(from)) copyToWorkspaceFolder(this.#folder, from, to);
+    const output = workspaceFolder.output(run);
     const text = run === this.#run ? (this.#answer ?? this.#message?.text ?? '').trim() : '';
-    const isWritten = onDesk(desk, desk.run(run), (folder) => {
+    const isWritten = inWorkspaceFolder(workspaceFolder, workspaceFolder.run(run), (folder) => {
       const path = join(folder, basename(output));
       if (isTaken(path)) return true;
       return text !== '' && createFile(path, `${text}\n`);
     });
-    if (!isWritten && existsSync(log('stdout'))) copyToDesk(this.#folder, log('stdout'), output);
+    if (!isWritten && existsSync(log('stdout'))) copyToWorkspaceFolder(this.#folder, log('stdout'), output);
   }
 }
 

@@ -4,10 +4,10 @@ import type { ProcessSpec } from '../hosts/process.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { findCommand } from '../process/command.ts';
-import { lookAtOthers, noteGuarded } from '../sandbox/guard.ts';
-import { inSandbox, loopSandbox } from '../sandbox/loop-sandbox.ts';
-import type { StartedLoop } from '../store/run-environment.ts';
-import { treeOf } from '../store/spec.ts';
+import { clearGuardedByOthers, noteGuarded } from '../sandbox/guard.ts';
+import { inSandbox, loopSandbox } from '../workspace/loop-sandbox.ts';
+import type { StartedLoop } from '../home/run-environment.ts';
+import { treeOf } from '../home/spec.ts';
 import { UserError } from '../user-error.ts';
 
 /** A run in the loop's sandbox; unchanged if it has none. */
@@ -21,12 +21,12 @@ export function sandboxed(
   if (sandbox === null) return spec;
   return {
     ...spec,
-    env: inSandbox(loop.folder.desk, spec.env),
+    env: inSandbox(loop.folder.workspaceFolder, spec.env),
     async sandbox(program) {
       const made = await explained(() => loopSandbox(loop, sandbox, { graceMs: timeouts.killGraceMs }));
       if (!made.sees(program))
         throw new NotStarted({ kind: 'command-not-found', message: isHidden(program) });
-      await lookAtOthers({ folder: treeOf(loop.spec), env: loop.env }, loop.folder, say);
+      await clearGuardedByOthers({ folder: treeOf(loop.spec), env: loop.env }, loop.folder, say);
       noteGuarded(loop.folder.path, made);
       return made.wrapper;
     },

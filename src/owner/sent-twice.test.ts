@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { openLibraryFolder } from '../../test/rig/library-folder.ts';
-import { registeredIn } from '../store/registry.ts';
+import { registeredIn } from '../home/registry.ts';
 
 const FIXTURE = fileURLToPath(new URL('../../test/fixtures/creates-loop.mjs', import.meta.url));
 

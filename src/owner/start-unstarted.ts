@@ -1,8 +1,9 @@
 import type { Policy } from '../loop/policy.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
-import type { Spec } from '../store/spec.ts';
-import type { LoopFolder } from '../store/store.ts';
-import type { Asked } from '../store/unstarted.ts';
+import { startersEnvironment } from '../home/run-environment.ts';
+import { keptNotices } from '../home/notice-secrets.ts';
+import type { Spec } from '../home/spec.ts';
+import type { LoopFolder } from '../home/home.ts';
+import type { Asked } from '../home/unstarted.ts';
 import { createLoop } from './create-loop.ts';
 import type { CreatedLoop } from './created-loop.ts';
 import { environmentFor } from './loop-environment.ts';
@@ -16,7 +17,7 @@ export function startUnstarted(
 ): Promise<CreatedLoop> {
   const own = startersEnvironment(process.env);
   const { env, argv, notes } = environmentFor(spec, { by: 'person', env: own, given });
-  const { agent, prompt, task, tags, window, parent } = spec;
+  const { id, agent, prompt, task, tags, window, parent, notices: targets = [] } = spec;
   return createLoop({
     workspace,
     name,
@@ -26,6 +27,7 @@ export function startUnstarted(
     env,
     task,
     tags,
+    notices: { targets, secrets: keptNotices(id) },
     parent,
     paidBy,
     place,

@@ -1,16 +1,17 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { forgetRefusal } from '../store/background.ts';
-import { lockDesk, makeDesk } from '../store/desk.ts';
-import { takeLock } from '../store/lock.ts';
-import { thisProcess } from '../store/lock-owner.ts';
-import { journalProblem } from '../store/journal-problem.ts';
-import { requireFolder, unknownLoop } from '../store/read-loop.ts';
-import { isInSession, readSpec, type Spec } from '../store/spec.ts';
-import { forgetTrouble } from '../store/trouble.ts';
+import { forgetRefusal } from '../home/background.ts';
+import { lockWorkspaceFolder, makeWorkspaceFolder } from '../workspace/workspace-folder.ts';
+import { takeLock } from '../home/lock.ts';
+import { thisProcess } from '../home/lock-owner.ts';
+import { journalProblem } from '../home/journal-problem.ts';
+import { requireFolder, unknownLoop } from '../home/read-loop.ts';
+import { isInSession, readSpec, type Spec } from '../home/spec.ts';
+import { forgetTrouble } from '../home/trouble.ts';
 import { UserError } from '../user-error.ts';
 import type { AgentProgram } from './agent-host.ts';
 import { OwnedLoop } from './owner.ts';
 import { AlreadyOwned, asUserError } from './refusals.ts';
+import { keepNoticesAgain } from './notice-targets.ts';
 import { environmentFor, keepEnvironment, type NewOwner } from './loop-environment.ts';
 
 /** Becomes the owner of a loop that has none, to continue it. */
@@ -30,11 +31,11 @@ export async function takeOver(
   try {
     const written = readSpec(folder.spec);
     // A loop in a session has no owner between its turns, so a lock during one step would protect nothing.
-    if (isInSession(written)) makeDesk(folder.desk);
+    if (isInSession(written)) makeWorkspaceFolder(folder.workspaceFolder);
     else {
-      const releaseDesk = await lockDesk(folder.desk);
+      const releaseWorkspaceFolder = await lockWorkspaceFolder(folder.workspaceFolder);
       release = () => {
-        releaseDesk();
+        releaseWorkspaceFolder();
         lock.release();
       };
     }
@@ -42,12 +43,14 @@ export async function takeOver(
     const { env, argv, notes } = environmentFor(written, owner);
     const spec = { ...written, agent: { ...written.agent, argv } };
     // An owner in the background has no other environment than the kept one.
+    const missing =
+      owner.by === 'person' ? await keepNoticesAgain(spec, { ...owner.env, ...owner.given }) : [];
     if (owner.by === 'person') {
       keepEnvironment(spec, env);
       forgetTrouble(folder);
       forgetRefusal(folder.id);
     }
-    return new OwnedLoop({ spec, folder, env, notes, release, ...program });
+    return new OwnedLoop({ spec, folder, env, notes: [...notes, ...missing], release, ...program });
   } catch (error) {
     release();
     throw asUserError(error, folder.path);

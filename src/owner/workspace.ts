@@ -4,47 +4,46 @@ import type { Agent, AgentEvent } from '../agents/agent.ts';
 import type { Price } from '../agents/prices.ts';
 import { readRun } from '../agents/reader.ts';
 import { inMessageRun } from '../agents/message-run.ts';
-import { runCheck, type CheckSpec } from '../checks/check.ts';
-import { checkSlug } from '../checks/slug.ts';
+import { runCheck, type CheckSpec, checkSlug } from '../checks/check.ts';
 import type { EffectOf, Workspace } from '../engine/ports.ts';
-import { isInRepository } from '../git/in-repository.ts';
+import { isInRepository } from '../git/location.ts';
 import type { CheckResult } from '../loop/event.ts';
 import { newCount } from '../loop/family.ts';
-import { runPlanCheck } from '../plan/check.ts';
+import { runPlanCheck } from '../checks/plan-check.ts';
 import { refuseFullDisk } from '../process/full-disk.ts';
 import { processes } from '../process/process.ts';
-import { inCheckSandbox } from '../sandbox/loop-sandbox.ts';
-import { checkpoint } from '../scm/checkpoints.ts';
-import { loopEvidence, type LoopEvidence } from '../scm/evidence.ts';
-import { LoopTree } from '../scm/loop-tree.ts';
-import type { Packing } from '../scm/packing.ts';
-import { loopScm } from '../scm/scm.ts';
-import { checkAlias, linkAlias } from '../store/aliases.ts';
-import { CheckLogs } from '../store/check-logs.ts';
-import { childChanges } from '../store/children.ts';
-import { copyToDesk } from '../store/desk.ts';
-import { ledgerAccess } from '../store/family.ts';
-import { closeDeadRuns, recordedChanges, recordedChildren } from '../store/recorded-children.ts';
-import type { LoopFolder } from '../store/store.ts';
-import { checkMarker, runEnvironment } from '../store/run-environment.ts';
+import { inCheckSandbox } from '../workspace/loop-sandbox.ts';
+import { checkpoint } from '../workspace/checkpoints.ts';
+import { loopEvidence, type LoopEvidence } from '../workspace/evidence.ts';
+import { LoopTree } from '../workspace/loop-tree.ts';
+import type { Packing } from '../git/pack-records.ts';
+import { loopScm } from '../workspace/scm.ts';
+import { checkAlias, linkAlias } from '../workspace/aliases.ts';
+import { CheckLogs } from '../projections/check-logs.ts';
+import { childChanges } from '../home/children.ts';
+import { copyToWorkspaceFolder } from '../workspace/workspace-folder.ts';
+import { ledgerAccess } from '../home/family.ts';
+import { closeDeadRuns, recordedChanges, recordedChildren } from '../home/recorded-children.ts';
+import type { LoopFolder } from '../home/home.ts';
+import { checkMarker, runEnvironment } from '../home/run-environment.ts';
 import { hideKeys, hideSecrets } from '../loop/secrets.ts';
-import { sharedLimit } from '../store/shared-limits.ts';
-import { treeOf } from '../store/spec.ts';
+import { sharedLimit } from '../home/shared-limits.ts';
+import { treeOf } from '../home/spec.ts';
 import { systemErrorText } from '../user-error.ts';
-import { agentEnvironment } from './agent-environment.ts';
-import { explained } from './explained.ts';
+import { agentEnvironment } from './loop-environment.ts';
+import { explained } from './refusals.ts';
 import { changedAfter } from './changed-after.ts';
-import { lookAtPlan } from './loop-plan.ts';
+import { probePlan } from './loop-plan.ts';
 import { findMarker, moveAside } from './markers.ts';
 import { searchInTime } from './pattern-search.ts';
-import { lookAtGuarded } from '../sandbox/guard.ts';
+import { clearGuarded } from '../sandbox/guard.ts';
 import { writePrompt, type PromptedLoop } from './write-prompt.ts';
 
 export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   const { spec, folder, env, agent, show, recall } = loop;
   const tree = new LoopTree(loop);
   const checkLogs = new CheckLogs(folder);
-  const look = (): void => lookAtGuarded(folder, loop.say);
+  const clear = (): void => clearGuarded(folder, loop.say);
   let scmMade: ReturnType<typeof loopScm> | null = null;
   const scm = () => (scmMade ??= loopScm(loop, tree));
   let evidence: LoopEvidence | null = null;
@@ -56,25 +55,25 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
   };
   /** Runs something in which the agent's code may run: checks, and the hooks of a commit. */
   const guarding = async <T>(work: () => Promise<T>): Promise<T> => {
-    look();
+    clear();
     try {
       return await work();
     } finally {
-      look();
+      clear();
     }
   };
   return {
-    async look(effect, interrupt) {
+    async probe(effect, interrupt) {
       const { markers, messages, messagesAfter, fingerprint: wantsFingerprint } = effect;
       const found = markers.map((name) => {
-        const { isThere, problem } = findMarker(folder.desk.marker(name), name, roots);
+        const { isThere, problem } = findMarker(folder.workspaceFolder.marker(name), name, roots);
         return { name, isThere, problem };
       });
       const isDone = loop.policy().taskFolder && found.some(({ isThere }) => isThere);
       const recorded = isDone ? recordedChildren(folder, loop.policy()) : null;
-      if (recorded !== null) await closeDeadRuns(folder.desk, recorded);
+      if (recorded !== null) await closeDeadRuns(folder.workspaceFolder, recorded);
       const childrenProblem = recorded?.problem ?? null;
-      const plan = await explained(folder.path, () => lookAtPlan(loop, effect));
+      const plan = await explained(folder.path, () => probePlan(loop, effect));
       const seen = wantsFingerprint
         ? await explained(folder.path, () => tree.fingerprint(effect.iteration, interrupt))
         : null;
@@ -90,7 +89,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
     },
     examine: (effect) => (evidence ??= loopEvidence(loop)).examine(effect),
     restore: (effect) => changing(() => (evidence ??= loopEvidence(loop)).restore(effect)),
-    moveAside: (markers) => moveAside(folder.desk, markers, roots),
+    moveAside: (markers) => moveAside(folder.workspaceFolder, markers, roots),
     writePrompt: (effect) => changing(() => writePrompt(loop, effect)),
     read: (run, { policy, session }) =>
       readRun(
@@ -101,7 +100,7 @@ export function loopWorkspace(loop: WorkspaceSpec): Workspace {
           shown: run.output,
           startedAt: run.plannedAt,
           folder: folder.run(run.id),
-          desk: folder.desk.run(run.id),
+          workspaceFolder: folder.workspaceFolder.run(run.id),
           argv: spec.agent.argv,
           env: () => agentEnvironment({ ...loop, run: run.id, policy }, agent),
           session,
@@ -162,7 +161,7 @@ async function check(
   const commands = policy.checks.commands.map(({ command }) => hideKeys(command));
   const place = iteration === 0 ? folder.baseline : join(folder.run(run), 'checks');
   const log = join(place, `${checkSlug(commands, index)}.log`);
-  const copy = folder.copyOnDesk(log);
+  const copy = folder.copyInWorkspaceFolder(log);
   // A path relative to the workspace is wrong in a worktree.
   const shownAs = spec.worktree === undefined ? relative(spec.workspace, copy) : copy;
   const checking = async (): Promise<CheckSpec> => ({
@@ -186,17 +185,18 @@ async function check(
       ? await runPlanCheck({ root: treeOf(spec), file: plan.file, start: folder.plan, log, shownAs })
       : await runCheck(await checking(), processes, interrupt);
   if (result !== null) {
-    showOnDesk(folder, log);
-    if (iteration > 0) for (const emptied of logs.add(log, iteration, result)) showOnDesk(folder, emptied);
+    showInWorkspaceFolder(folder, log);
+    if (iteration > 0)
+      for (const emptied of logs.add(log, iteration, result)) showInWorkspaceFolder(folder, emptied);
   }
   if (policy.aliases) linkAlias(spec.workspace, checkAlias(iteration, copy), copy);
   return result;
 }
 
-/** Copies a log to the desk; a desk that cannot be written is no reason to end the loop. */
-function showOnDesk(folder: LoopFolder, log: string): void {
+/** Copies a log to the workspace folder; a workspace folder that cannot be written is no reason to end the loop. */
+function showInWorkspaceFolder(folder: LoopFolder, log: string): void {
   try {
-    copyToDesk(folder, log);
+    copyToWorkspaceFolder(folder, log);
   } catch {
     // The log itself is in the state.
   }

@@ -1,22 +1,21 @@
 import { hash } from 'node:crypto';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { PRIVATE_FILE, PRIVATE_FOLDER, UnusableFile } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER, UnusableFile, makeFolders } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { agentNamed } from '../agents/agents.ts';
 import type { EffectOf, WrittenPrompt } from '../engine/ports.ts';
 import type { Policy } from '../loop/policy.ts';
 import { renderPrompt, STDERR, type PromptInputs, type PromptPlan } from '../loop/prompt.ts';
 import type { PreambleInputs } from '../loop/preamble.ts';
-import { diffForPrompt } from '../scm/checkpoints.ts';
-import { checkAlias, aliasOrPath } from '../store/aliases.ts';
-import { readOutput } from '../store/check-output.ts';
-import { readExcerpt } from '../store/excerpts.ts';
+import { diffForPrompt } from '../workspace/checkpoints.ts';
+import { checkAlias, aliasOrPath } from '../workspace/aliases.ts';
+import { readOutput } from '../projections/check-output.ts';
+import { readExcerpt } from '../files/excerpts.ts';
 import { hideKeys, masked } from '../loop/secrets.ts';
-import { putOnDesk } from '../store/desk.ts';
-import { runVariables, type StartedLoop } from '../store/run-environment.ts';
-import type { Desk } from '../store/store.ts';
+import { putInWorkspaceFolder } from '../workspace/workspace-folder.ts';
+import { runVariables, type StartedLoop } from '../home/run-environment.ts';
+import type { WorkspaceFolder } from '../home/home.ts';
 import type { LoopBus } from './loop-bus.ts';
 import { readBase, type PromptBase } from './prompt-source.ts';
 
@@ -35,13 +34,12 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
   }
   const isShown = effect.plan.sections.some(({ kind }) => kind === 'messages');
   const unread = isShown ? loop.bus.unread(effect.messagesAfter) : null;
-  const inputs = await gather(loop, effect, base, unread?.text ?? '');
-  // A command-line argument cannot contain a NUL.
-  const text = renderPrompt(withoutKeys(effect.plan), inputs).replaceAll('\0', '\uFFFD');
+  const text = await promptText(loop, effect, base, unread?.text ?? '');
   const path = folder.prompt(effect.run);
   makeFolders(folder.run(effect.run), PRIVATE_FOLDER);
   replaceFile(path, text, { mode: PRIVATE_FILE });
-  if (loop.policy().taskFolder) showOnDesk(folder.desk, folder.desk.prompt(effect.run), text);
+  if (loop.policy().taskFolder)
+    showInWorkspaceFolder(folder.workspaceFolder, folder.workspaceFolder.prompt(effect.run), text);
   loop.prompted(() => masked(text.slice(0, 1000), loop.env));
   return {
     path: relative(folder.path, path),
@@ -51,24 +49,40 @@ export async function writePrompt(loop: PromptedLoop, effect: EffectOf<'run'>): 
   };
 }
 
-/** Writes a copy of the prompt for people, as private as the prompt itself; a desk that cannot be written is no reason to end the loop. */
-function showOnDesk(desk: Desk, path: string, text: string): void {
+/** The prompt of a run, as the agent gets it. */
+export async function promptText(
+  loop: PromptSourceLoop,
+  effect: Pick<EffectOf<'run'>, 'plan' | 'run'>,
+  base: PromptBase,
+  messages: string,
+): Promise<string> {
+  const inputs = await gather(loop, effect, base, messages);
+  // A command-line argument cannot contain a NUL.
+  return renderPrompt(withoutKeys(effect.plan), inputs).replaceAll('\0', '\uFFFD');
+}
+
+/** Writes a copy of the prompt for people, as private as the prompt itself; a workspace folder that cannot be written is no reason to end the loop. */
+function showInWorkspaceFolder(workspaceFolder: WorkspaceFolder, path: string, text: string): void {
   try {
-    putOnDesk(desk, path, text, { mode: PRIVATE_FILE });
+    putInWorkspaceFolder(workspaceFolder, path, text, { mode: PRIVATE_FILE });
   } catch {
     // The agent gets the prompt from the state.
   }
 }
 
-export interface PromptedLoop extends StartedLoop {
-  readonly bus: LoopBus;
+/** What the text of a prompt is made from. */
+interface PromptSourceLoop extends StartedLoop {
   readonly policy: () => Policy;
   /** Says what takes long. */
   readonly say: (line: string) => void;
-  /** Called with the beginning of the prompt, without secrets. */
-  readonly prompted: (text: () => string) => void;
   /** The progress file, up to date. */
   readonly readProgress: () => string;
+}
+
+export interface PromptedLoop extends PromptSourceLoop {
+  readonly bus: LoopBus;
+  /** Called with the beginning of the prompt, without secrets. */
+  readonly prompted: (text: () => string) => void;
 }
 
 /** Masks keys in the commands of the checks, which the agent reads. */
@@ -88,8 +102,8 @@ function hide<T extends { readonly command: string }>(one: T): T {
 
 /** Gathers only what the sections of the plan need. */
 async function gather(
-  loop: PromptedLoop,
-  { plan, run }: EffectOf<'run'>,
+  loop: PromptSourceLoop,
+  { plan, run }: Pick<EffectOf<'run'>, 'plan' | 'run'>,
   base: PromptBase,
   messages: string,
 ): Promise<PromptInputs> {
@@ -126,20 +140,20 @@ async function gather(
 }
 
 /** The end of what a run printed on stderr, without the log that Ralph has asked its CLI for. */
-function stderrOf({ spec, folder, env }: PromptedLoop, run: string): string {
+function stderrOf({ spec, folder, env }: PromptSourceLoop, run: string): string {
   const text = readExcerpt(join(folder.run(run), 'stderr.log'), STDERR);
   const { ownLog } = agentNamed(spec.agent.kind);
   const lines = stripVTControlCharacters(masked(text, env)).split(/\r?\n/);
   return lines.filter((line) => ownLog === undefined || !line.startsWith(ownLog.prefix)).join('\n');
 }
 
-function preambleOf(loop: PromptedLoop, run: string): PreambleInputs {
+function preambleOf(loop: PromptSourceLoop, run: string): PreambleInputs {
   const { spec, folder } = loop;
   const variables = runVariables({ spec, folder, run, policy: loop.policy() });
   const { kind } = spec.agent;
   return {
     variables: Object.fromEntries(Object.entries(variables).filter(([name]) => name.startsWith('JRUN_'))),
-    outputFile: folder.desk.output(run),
+    outputFile: folder.workspaceFolder.output(run),
     doneFile: variables.RALPH_DONE_FILE,
     agent: agentNamed(kind).call === null ? null : kind,
   };

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import type { Environment } from './process.ts';
 
 const ignore = (): void => {};
 
@@ -9,7 +10,7 @@ const ignore = (): void => {};
  */
 export function runAttached(
   argv: readonly [string, ...string[]],
-  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+  options: { readonly cwd: string; readonly env: Environment },
   show: ((chunk: Buffer) => void) | null = null,
 ): Promise<number | null> {
   const [program, ...args] = argv;

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { runInShell } from './helper-shell.ts';
 import { turn } from './turns.ts';
+import type { Environment } from './process.ts';
 
 /**
  * Runs a short-lived program (git, for example) and collects its output. Resolves to null if it cannot be started, except
@@ -87,7 +88,12 @@ function execNow(argv: readonly [string, ...string[]], options: ExecOptions): Pr
     child.once('error', refuse);
     if (options.isBackground === true) lowerPriority(child);
     // SIGTERM lets git remove its lock files.
-    const terminate = (): void => signal(child, hasOwnGroup, 'SIGTERM');
+    let killing: NodeJS.Timeout | undefined;
+    const terminate = (): void => {
+      signal(child, hasOwnGroup, 'SIGTERM');
+      if (options.graceMs !== undefined)
+        killing ??= setTimeout(() => signal(child, hasOwnGroup, 'SIGKILL'), options.graceMs);
+    };
     // Not the `timeout` option of spawn: its timer keeps our process alive when the program cannot be started.
     const timeout = setTimeout(() => signal(child, hasOwnGroup, 'SIGKILL'), timeoutMs ?? DEFAULT_TIMEOUT_MS);
     if (child.pid === undefined) return;
@@ -105,6 +111,7 @@ function execNow(argv: readonly [string, ...string[]], options: ExecOptions): Pr
     child.once('close', finish);
     child.once('exit', (code) => {
       clearTimeout(timeout);
+      clearTimeout(killing);
       clearInterval(watch);
       interrupt?.removeEventListener('abort', terminate);
       // A child that it left running may keep the output open indefinitely.
@@ -119,7 +126,7 @@ function execNow(argv: readonly [string, ...string[]], options: ExecOptions): Pr
 
 export interface ExecOptions {
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
   /** Output beyond this size is dropped. */
   readonly maxBytes?: number;
   /** Once stdout has this many bytes the program is terminated; stdout is cut there and the exit code is 0. */
@@ -130,6 +137,8 @@ export interface ExecOptions {
   readonly timeoutMs?: number;
   /** Terminates the program; with `timeoutMs`, its process group. */
   readonly interrupt?: AbortSignal;
+  /** How long a program that is interrupted may take to end; by default it may ignore that. */
+  readonly graceMs?: number;
   /** Runs with the lowest priority. */
   readonly isBackground?: boolean;
   /** It takes milliseconds, and this process runs many of its kind: starts it from a helper shell where that is possible. */

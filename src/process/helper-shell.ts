@@ -11,9 +11,9 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { findCommand } from './command.ts';
-import { MarkedOutput } from './marked-output.ts';
 import { isPassedOn, ShellEnvironment } from './shell-environment.ts';
 import { inQuotes } from '../loop/shell-quote.ts';
+import type { Environment } from './process.ts';
 
 /**
  * Runs a program to its end. Null if no shell can run it, or if the shell died; then the caller starts it in another way.
@@ -66,7 +66,7 @@ function startShell(): HelperShell | null {
 
 interface Place {
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
 }
 
 /** The exit code of a shell that cannot find a program. */
@@ -187,3 +187,30 @@ const locations = new Map<string, string>();
 
 const MAX_CHANGES = 8;
 const KEEP_ALIVE_MS = 2 ** 30;
+
+/** Collects output until a line with a mark and an exit code. */
+class MarkedOutput {
+  readonly #chunks: Buffer[] = [];
+  #end = '';
+
+  add(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#end = `${this.#end}${chunk.subarray(-MAX_END).toString('latin1')}`.slice(-MAX_END);
+  }
+
+  codeAfter(mark: string): number | null {
+    if (!this.#end.endsWith('\n')) return null;
+    const at = this.#end.lastIndexOf(`\n${mark} `);
+    return at < 0 ? null : Number(this.#end.slice(at + mark.length + 2));
+  }
+
+  before(mark: string): Buffer {
+    const all = this.#chunks.length === 1 ? this.#chunks[0] : undefined;
+    const bytes = all ?? Buffer.concat(this.#chunks);
+    const at = bytes.lastIndexOf(`\n${mark} `);
+    return at < 0 ? bytes : bytes.subarray(0, at);
+  }
+}
+
+/** Longer than a mark and an exit code. */
+const MAX_END = 64;

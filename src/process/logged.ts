@@ -4,7 +4,7 @@
  *
  * 1. The log has the complete output, stdout followed by stderr, up to the limit. A command that prints more is ended.
  * 2. When the command is over (also by a timeout or an interrupt), so is everything that it started.
- * 3. A command that a dead owner left running is never adopted: recovery ends it (`recovery/recovery.ts`), and it runs
+ * 3. A command that a dead owner left running is never adopted: recovery ends it (`owner/recovery.ts`), and it runs
  *    again.
  * 4. A full disk is no result: exit code 0 counts even if the log is incomplete, but a command that fails while its log
  *    cannot be written has not failed. Then the error of the file system is thrown.
@@ -22,15 +22,14 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { naming, openRegular, PRIVATE_FOLDER } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
+import { naming, openRegular, PRIVATE_FOLDER, makeFolders } from '../files/files.ts';
 import { NAMESPACE_FILE, type Wrapper } from './sandboxed.ts';
-import { exitStatus, shimPid } from './shim-files.ts';
-import { startShim, type Shim, type ShimSpec } from './shim.ts';
+import { exitStatus, shimPid, startShim, type Shim, type ShimSpec } from './shim.ts';
 import { stopRun } from './stop.ts';
 import { turn } from './turns.ts';
 import type { Marker, ProcessTable } from './process-table.ts';
 import { refuseFullDisk } from './full-disk.ts';
+import type { Environment } from './process.ts';
 
 /** Runs the command; null if it was interrupted. */
 export async function runLogged(
@@ -86,7 +85,7 @@ export interface LoggedCommand {
   /** The program with its path, and its arguments. */
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
   readonly marker: Marker;
   /** The file for the output. */
   readonly log: string;

@@ -1,5 +1,7 @@
-/** Finds what is left of a run: among the few processes that started after it, or in a look at all processes. */
+/** Finds what is left of a run: among the few processes that started after it, or in a snapshot of all processes. */
+import type { StrayProcess } from '../loop/receipt.ts';
 import { existsSync } from 'node:fs';
+import { isIn } from '../files/files.ts';
 import {
   ageInSeconds,
   bootId,
@@ -13,8 +15,15 @@ import {
   workingDirectory,
   type Stat,
 } from './proc-files.ts';
-import { EXECUTING, isOrphan, readProcess, type Orphan, type ProcLook, type Seen } from './proc-look.ts';
-import { MAX_ANCESTORS, type Birth, type Stray, type Sweep, type SweptRun } from './process-table.ts';
+import {
+  EXECUTING,
+  isOrphan,
+  readProcess,
+  type Orphan,
+  type ProcSnapshot,
+  type Seen,
+} from './proc-snapshot.ts';
+import { MAX_ANCESTORS, type Birth, type Sweep, type SweptRun } from './process-table.ts';
 
 /**
  * Checks only the pids that were assigned since the shim's, if they are few; else null. The cost does not depend on how many
@@ -45,22 +54,22 @@ export function sweepFew(run: SweptRun): Sweep | null {
 
 const FEW_PIDS = 64;
 
-/** Finds what is left of the run in a look at all processes. */
-export function sweepAll(run: SweptRun, look: ProcLook): Sweep {
+/** Finds what is left of the run in a snapshot of all processes. */
+export function sweepAll(run: SweptRun, snapshot: ProcSnapshot): Sweep {
   const { shim, marker } = run;
-  const scope = scopeOf(run, look.all.get(shim.pid)?.stat ?? null);
+  const scope = scopeOf(run, snapshot.all.get(shim.pid)?.stat ?? null);
   const candidates = new Set([
-    ...(scope.group === null ? [] : look.inGroup(scope.group)),
-    ...(scope.namespace === null ? [] : look.inNamespace(scope.namespace)),
-    ...look.marked(marker),
+    ...(scope.group === null ? [] : snapshot.inGroup(scope.group)),
+    ...(scope.namespace === null ? [] : snapshot.inNamespace(scope.namespace)),
+    ...snapshot.marked(marker),
   ]);
-  const statOf = (pid: number): Stat | null => look.all.get(pid)?.stat ?? null;
+  const statOf = (pid: number): Stat | null => snapshot.all.get(pid)?.stat ?? null;
   const members = [...candidates].filter((seen) => seen.pid !== shim.pid && isMember(seen, scope, statOf));
   const pids = members.map(({ pid }) => pid);
   // No process of this run has a lower pid, unless the pid counter may have wrapped around.
-  const first = isRecent(shim) && look.last >= shim.pid ? shim.pid : 0;
-  const vanished = look.lost.filter((pid) => pid >= first && !pids.includes(pid)).length;
-  return { pids, vanished, strays: straysAmong(look.orphans(marker.name), run) };
+  const first = isRecent(shim) && snapshot.last >= shim.pid ? shim.pid : 0;
+  const vanished = snapshot.lost.filter((pid) => pid >= first && !pids.includes(pid)).length;
+  return { pids, vanished, strays: straysAmong(snapshot.orphans(marker.name), run) };
 }
 
 /** What the processes of a run have in common. */
@@ -135,15 +144,14 @@ function liveNamespace(file: string): string | null {
 }
 
 /** The orphans that started after the shim and work in the folder of the run. */
-function straysAmong(orphans: readonly Orphan[], { shim, folder }: SweptRun): readonly Stray[] {
+function straysAmong(orphans: readonly Orphan[], { shim, folder }: SweptRun): readonly StrayProcess[] {
   if (shim.startTime === '') return [];
   return orphans
-    .filter(({ stat, cwd }) => Number(stat.startTime) >= Number(shim.startTime) && isIn(cwd, folder))
+    .filter(
+      ({ stat, cwd }) =>
+        Number(stat.startTime) >= Number(shim.startTime) && cwd !== null && isIn(cwd, folder),
+    )
     .map(({ pid, stat }) => ({ pid, command: stat.command }));
-}
-
-function isIn(path: string | null, folder: string): boolean {
-  return path !== null && (path === folder || path.startsWith(`${folder}/`));
 }
 
 /** Whether the pid counter cannot have wrapped around since the process started. */

@@ -1,10 +1,12 @@
 /**
  * What the operating system knows about processes: the port. `procfs.ts` and `ps.ts` are its adapters.
  *
- * 1. A question about one process is answered at once. A question about all of them is answered by a look that began after it
- *    was asked; questions that wait at the same time share one look (`shared-look.ts`).
- * 2. A look yields to the event loop: one process may own a thousand loops.
+ * 1. A question about one process is answered at once. A question about all of them is answered by a scan that began after it
+ *    was asked; questions that wait at the same time share one scan (`shared-scan.ts`).
+ * 2. A scan yields to the event loop: one process may own a thousand loops.
  */
+import type { Receipt, StrayProcess } from '../loop/receipt.ts';
+
 export interface ProcessTable {
   /** Identifies a process beyond its pid, which may be reused; also a zombie. Null if there is no such process. */
   birth(pid: number): Birth | null;
@@ -66,22 +68,11 @@ export interface Sweep {
    * Live processes that may have escaped the run: started after the shim, with a working directory in the folder, without
    * a parent, a terminal or the marker of any run. Empty where the system does not provide this.
    */
-  readonly strays: readonly Stray[];
-}
-
-/** A process that may have escaped a run, or could not be killed. */
-export interface Stray {
-  readonly pid: number;
-  readonly command: string;
+  readonly strays: readonly StrayProcess[];
 }
 
 /** Identifies a process: a pid alone may be reused, but not together with start time, boot and namespace. */
-export interface Birth {
-  readonly pid: number;
-  readonly startTime: string;
-  readonly bootId: string;
-  readonly pidNamespace: string;
-}
+export type Birth = Receipt;
 
 /** The birth of a process of which only the pid is known; it never counts as alive. */
 export function unknownBirth(pid: number): Birth {

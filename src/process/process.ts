@@ -5,3 +5,6 @@ import type { ProcessTable } from './process-table.ts';
 
 /** The process table of this machine. */
 export const processes: ProcessTable = existsSync('/proc/self/stat') ? procfs : ps;
+
+/** The variables that a program is started with. */
+export type Environment = Readonly<Record<string, string>>;

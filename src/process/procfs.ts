@@ -7,7 +7,13 @@ import {
   readEnvironment,
   readStat,
 } from './proc-files.ts';
-import { EXECUTING, lookAtAll, settledEnvironment, type ProcLook, type Seen } from './proc-look.ts';
+import {
+  EXECUTING,
+  snapshotOfAll,
+  settledEnvironment,
+  type ProcSnapshot,
+  type Seen,
+} from './proc-snapshot.ts';
 import { sweepAll, sweepFew } from './proc-sweep.ts';
 import {
   MAX_ANCESTORS,
@@ -19,16 +25,16 @@ import {
   type Sweep,
   type SweptRun,
 } from './process-table.ts';
-import { SharedLook } from './shared-look.ts';
+import { SharedScan } from './shared-scan.ts';
 
 /** The process table from `/proc`. */
 class Procfs implements ProcessTable {
   /** The names of all markers that were asked for. */
   readonly #names = new Set<string>();
   #own: Birth | null = null;
-  /** What the last look has read. */
+  /** What the last snapshot has read. */
   #known: ReadonlyMap<number, Seen> = new Map();
-  readonly #look = new SharedLook(() => this.#lookAtAll());
+  readonly #scan = new SharedScan(() => this.#snapshot());
 
   birth(pid: number): Birth | null {
     if (pid === process.pid) return (this.#own ??= this.#birthOf(pid));
@@ -71,17 +77,17 @@ class Procfs implements ProcessTable {
 
   marked(marker: Marker): Promise<readonly number[]> {
     this.#names.add(marker.name);
-    return this.#look.ask((look) => look.marked(marker).map(({ pid }) => pid));
+    return this.#scan.ask((all) => all.marked(marker).map(({ pid }) => pid));
   }
 
   markedByPrefix(marker: Marker): Promise<readonly number[]> {
     this.#names.add(marker.name);
-    return this.#look.ask((look) => look.markedByPrefix(marker).map(({ pid }) => pid));
+    return this.#scan.ask((all) => all.markedByPrefix(marker).map(({ pid }) => pid));
   }
 
   async left(run: SweptRun): Promise<Sweep> {
     this.#names.add(run.marker.name);
-    return sweepFew(run) ?? this.#look.ask((look) => sweepAll(run, look));
+    return sweepFew(run) ?? this.#scan.ask((all) => sweepAll(run, all));
   }
 
   ancestors(pid: number): readonly Ancestor[] {
@@ -93,10 +99,10 @@ class Procfs implements ProcessTable {
     return found;
   }
 
-  async #lookAtAll(): Promise<ProcLook> {
-    const look = await lookAtAll(this.#known, this.#names);
-    this.#known = look.all;
-    return look;
+  async #snapshot(): Promise<ProcSnapshot> {
+    const found = await snapshotOfAll(this.#known, this.#names);
+    this.#known = found.all;
+    return found;
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type Sweep,
   type SweptRun,
 } from './process-table.ts';
-import { SharedLook } from './shared-look.ts';
+import { SharedScan } from './shared-scan.ts';
 
 /**
  * The process table from `ps`, for systems without `/proc`. It is slower and sees less: start times in seconds, no working
@@ -45,8 +45,8 @@ export const ps: ProcessTable = {
 
   ancestors(pid) {
     const found: Ancestor[] = [];
-    for (let at = look(pid)?.parent ?? 0; at > 0 && found.length < MAX_ANCESTORS;) {
-      const process = look(at);
+    for (let at = processAt(pid)?.parent ?? 0; at > 0 && found.length < MAX_ANCESTORS;) {
+      const process = processAt(at);
       if (process === null) break;
       found.push(ancestor(at, process.text));
       at = process.parent;
@@ -76,7 +76,7 @@ function markedIn(all: readonly Row[], marker: Marker): readonly number[] {
 }
 
 /** Asks for one process at a time: in a list, the arguments of one process could pass for the row of another. */
-function look(pid: number): { readonly parent: number; readonly text: string } | null {
+function processAt(pid: number): { readonly parent: number; readonly text: string } | null {
   const match = /^\s*(\d+)\s+(.*)$/s.exec(output(['-p', String(pid), '-o', 'ppid=,command=']));
   return match === null ? null : { parent: Number(match[1]), text: (match[2] ?? '').trimEnd() };
 }
@@ -113,7 +113,7 @@ const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s
 
 const ALL = [process.platform === 'darwin' ? '-ax' : 'ax', '-o', 'pid=,ppid=,pgid=,stat=,lstart=,command='];
 
-const shared = new SharedLook(async () => {
+const shared = new SharedScan(async () => {
   const { exec } = await import('./exec.ts');
   const found = await exec(['ps', WITH_ENVIRONMENT, ...ALL], { cwd: '/', env: environment() });
   return parsed(found?.stdout.toString('utf8') ?? '');

@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../../test/rig/cli/until.ts';
 import { procfs } from './procfs.ts';
 import { runLogged } from './logged.ts';
-import { exitStatus } from './shim-files.ts';
-import { startShim, type Shim } from './shim.ts';
+import { exitStatus, startShim, type Shim } from './shim.ts';
 import { NAMESPACE_FILE, wrapped, type Wrapper } from './sandboxed.ts';
 import { stopRun, type Stopped } from './stop.ts';
 

@@ -1,7 +1,6 @@
 /** The environment of programs that a POSIX shell starts. */
 import { inQuotes } from '../loop/shell-quote.ts';
-
-type Environment = Readonly<Record<string, string>>;
+import type { Environment } from './process.ts';
 
 /** Whether a POSIX shell passes these words and all variables on unchanged. */
 export function isPassedOn(words: readonly string[], env: Environment): boolean {

@@ -5,8 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../../test/rig/cli/until.ts';
 import { procfs } from './procfs.ts';
-import { exitStatus, shimPid } from './shim-files.ts';
-import { startShim, type Shim, type ShimSpec } from './shim.ts';
+import { exitStatus, shimPid, startShim, type Shim, type ShimSpec } from './shim.ts';
 import { stopRun, type Stopped } from './stop.ts';
 import type { Marker } from './process-table.ts';
 

@@ -15,10 +15,12 @@
  * 7. A command that no later owner adopts has a shim without files: its exit code is that of the command.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, openSync } from 'node:fs';
-import { openRegular } from '../files/files.ts';
+import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs';
+import { makeFolders, openRegular, PRIVATE_FILE, PRIVATE_FOLDER, readRegular } from '../files/files.ts';
 import { SHIM_NAME, unknownBirth, type Birth, type ProcessTable } from './process-table.ts';
 import { RUN_IN_NAMESPACE, wrapped, type Wrapper } from './sandboxed.ts';
+import { join } from 'node:path';
+import type { Environment } from './process.ts';
 
 const OWN_UMASK = `
 ralph_umask=$RALPH_UMASK
@@ -141,7 +143,7 @@ export interface ShimSpec {
   /** The program with its path (a bare name might be a shell builtin), and its arguments. */
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
   /** Null for empty input. */
   readonly stdin: string | null;
   readonly stdout: string;
@@ -160,3 +162,44 @@ export interface Shim {
   /** Lets this process exit before the shim does. */
   release(): void;
 }
+
+/** The exit status that the shim wrote; null while there is none, and for a text that no shim writes. */
+export function exitStatus(folder: string): number | null {
+  const path = join(folder, 'exit');
+  // Asked again and again while the agent runs, and checking is much cheaper than catching what `open` throws.
+  const status = existsSync(path) ? readNumber(path) : null;
+  return status !== null && status <= MAX_STATUS ? status : null;
+}
+
+/** A status is one byte. */
+const MAX_STATUS = 255;
+
+/** Notes that a run without a shim starts in this folder. The file is made exclusively, so that the run starts at most once. */
+export function noteStart(folder: string): void {
+  makeFolders(folder, PRIVATE_FOLDER);
+  // There is no process to name, hence 0.
+  writeFileSync(join(folder, 'started'), '0\n', { flag: 'wx', mode: PRIVATE_FILE });
+}
+
+/** Whether a run was ever started in this folder. */
+export function hasStarted(folder: string): boolean {
+  return existsSync(join(folder, 'started'));
+}
+
+/** The pid that the shim wrote; the owner may have died before it could record it. */
+export function shimPid(folder: string): number | null {
+  const pid = readNumber(join(folder, 'started'));
+  return pid !== null && pid > 0 ? pid : null;
+}
+
+/** The number in a complete line; null for anything else, since every process can write the file. */
+function readNumber(path: string): number | null {
+  try {
+    const text = readRegular(path, MAX_BYTES)?.toString('latin1') ?? '';
+    return /^\d{1,10}\n$/.test(text) ? Number(text) : null;
+  } catch {
+    return null;
+  }
+}
+
+const MAX_BYTES = 100;

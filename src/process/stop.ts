@@ -7,9 +7,11 @@
  * 3. Zombies count as gone. It cannot see processes that replace their environment (`env -i`, sudo, containers). It does
  *    not wait for processes that it may not or cannot kill; it reports them as strays.
  */
+import type { StrayProcess } from '../loop/receipt.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ProcessTable, Stray, Sweep, SweptRun } from './process-table.ts';
+import type { ProcessTable, Sweep, SweptRun } from './process-table.ts';
 import { turn } from './turns.ts';
+import { codeOf } from '../files/files.ts';
 
 /** Ends what is left of a run; reports the processes that it signalled and those that may have escaped. */
 export async function stopRun(run: StoppableRun, table: ProcessTable): Promise<Stopped> {
@@ -27,7 +29,7 @@ export interface StoppableRun extends SweptRun {
 
 export interface Stopped {
   readonly ended: readonly number[];
-  readonly strays: readonly Stray[];
+  readonly strays: readonly StrayProcess[];
 }
 
 /** SIGKILL has no effect on a process that waits for hardware; it is not waited for any longer than this. */
@@ -167,3 +169,20 @@ function send(pid: number, name: NodeJS.Signals): boolean {
     return !(error instanceof Error && 'code' in error && error.code === 'EPERM');
   }
 }
+
+/** Whether a process group exists, also one of another user; throws for a number that no group has. */
+export function isGroupAlive(pgid: number): boolean {
+  if (!Number.isInteger(pgid) || pgid <= 0 || pgid > MAX_PID) throw new Error('pgid is invalid');
+  // To the kernel -1 means every process; the first process has this group.
+  if (pgid === 1) return true;
+  try {
+    process.kill(-pgid, 0);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EPERM') return true;
+    if (codeOf(error) === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+const MAX_PID = 2 ** 31 - 1;

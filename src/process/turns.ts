@@ -6,6 +6,7 @@
  *    timers and signals are handled.
  * 3. A turn ends when what it has started waits for something else.
  */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 
 /** Resolves when it is the caller's turn. */
 export function turn(): Promise<void> {
@@ -42,6 +43,7 @@ function isTimeLeft(): boolean {
   return performance.now() - roundBegan < ROUND_MS;
 }
 
+/** What all turns of a round take, and a slice of long work. */
 const ROUND_MS = 4;
 
 /** Resolves when everything has run that does not wait for the event loop: Node runs a tick after all microtasks. */
@@ -49,4 +51,16 @@ function settled(): Promise<void> {
   return new Promise((resolve) => {
     queueMicrotask(() => process.nextTick(resolve));
   });
+}
+
+/** Divides long work into slices, so that input, timers and signals are handled in between. */
+export class TimeSlice {
+  #began = performance.now();
+
+  /** Yields to the event loop if this slice has lasted long enough. */
+  async pause(): Promise<void> {
+    if (performance.now() - this.#began < ROUND_MS) return;
+    await yieldToEventLoop();
+    this.#began = performance.now();
+  }
 }

@@ -9,6 +9,7 @@
  */
 import { AsyncResource } from 'node:async_hooks';
 import { statSync, watch, type FSWatcher } from 'node:fs';
+import { firstOf } from './first-of.ts';
 import { turn } from './turns.ts';
 
 /** Calls back whenever something may have changed in a folder, and returns a function that stops it. */
@@ -28,29 +29,53 @@ export function watchFolder(path: string, onChange: () => void): () => void {
   };
 }
 
-/** Looks into a folder at once and after each change, until `look` finds something; null if `timeout` aborts first. */
-export function watchUntil<T>(path: string, look: () => T | null, timeout?: AbortSignal): Promise<T | null> {
+/** Looks into folders at once and after each change, until `look` finds something; null if `timeout` aborts first. */
+export function watchUntil<T>(
+  path: string | readonly string[],
+  look: (path: string) => T | null,
+  timeout?: AbortSignal,
+): Promise<T | null> {
+  const paths = typeof path === 'string' ? [path] : path;
   return new Promise((resolve, reject) => {
+    let isOver = false;
     const finish = (settle: () => void): void => {
-      stopWatching();
+      isOver = true;
+      for (const stop of stops) stop();
       timeout?.removeEventListener('abort', onTimeout);
       settle();
     };
     const onTimeout = (): void => finish(() => resolve(null));
-    const check = (): void => {
+    const check = (one: string): void => {
+      if (isOver) return;
       try {
-        const found = look();
+        const found = look(one);
         if (found !== null) finish(() => resolve(found));
       } catch (error) {
         finish(() => reject(error));
       }
     };
-    const stopWatching = watchFolder(path, check);
+    const stops = paths.map((one) => watchFolder(one, () => check(one)));
     timeout?.addEventListener('abort', onTimeout);
     if (timeout?.aborted === true) onTimeout();
-    else setImmediate(check);
+    else setImmediate(() => paths.forEach(check));
   });
 }
+
+/** For a call that waits for news: until its time is over or its signal aborts; without a time, not at all. */
+export function endOfWait({
+  wait = 0,
+  signal,
+}: {
+  readonly wait?: number;
+  readonly signal?: AbortSignal;
+}): AbortSignal {
+  if (wait === 0) return AbortSignal.abort();
+  const timeout = AbortSignal.timeout(Math.min(wait, LONGEST_WAIT_MS));
+  return signal === undefined ? timeout : firstOf(timeout, signal);
+}
+
+/** Of a timer. */
+const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /** In the order in which they are looked at next. */
 const folders = new Map<string, WatchedFolder>();

@@ -4,7 +4,7 @@ import { exits, hangs } from '../../test/rig/world.ts';
 import type { Happening, LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN } from '../loop/report.ts';
 import type { PolicyInput } from '../loop/validate.ts';
-import { LoopFolder } from '../store/store.ts';
+import { LoopFolder } from '../home/home.ts';
 import { BusPosts, type Post } from './bus-posts.ts';
 
 const folder = new LoopFolder({ id: 'it-0a1b2c3d', name: 'it', workspace: '/w' }, '/state/it');

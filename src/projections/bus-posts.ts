@@ -14,7 +14,7 @@ import { questionFor } from '../loop/questions.ts';
 import type { Knowledge } from '../loop/report.ts';
 import { openRun } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
-import type { LoopFolder } from '../store/store.ts';
+import type { LoopFolder } from '../home/home.ts';
 
 export interface Post {
   readonly type: 'INFO' | 'WARNING' | 'ERROR' | 'FACT' | 'USER' | 'RUN_START' | 'RUN_STOP' | 'RUN_CRASH';
@@ -151,13 +151,13 @@ function restartOf(run: string): number {
   return Number.parseInt(run, 10) - 1;
 }
 
-function filesOf(run: string, { desk }: LoopFolder): string {
+function filesOf(run: string, { workspaceFolder }: LoopFolder): string {
   return [
-    `run_dir: ${desk.run(run)}`,
-    `prompt: ${desk.prompt(run)}`,
-    `stdout: ${desk.stdout(run)}`,
-    `stderr: ${desk.stderr(run)}`,
-    `output: ${desk.output(run)}`,
+    `run_dir: ${workspaceFolder.run(run)}`,
+    `prompt: ${workspaceFolder.prompt(run)}`,
+    `stdout: ${workspaceFolder.stdout(run)}`,
+    `stderr: ${workspaceFolder.stderr(run)}`,
+    `output: ${workspaceFolder.output(run)}`,
   ].join('\n');
 }
 
@@ -203,6 +203,7 @@ function endPosts(
     case 'cost-exhausted':
     case 'tokens-exhausted':
     case 'failures-exhausted':
+    case 'limit-waits-exhausted':
     case 'stuck':
     case 'prompt-lost':
     case 'bad-input':

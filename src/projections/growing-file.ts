@@ -1,19 +1,19 @@
 import { closeSync, fstatSync, ftruncateSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { foundAt, openRegular, textOf } from '../files/files.ts';
-import { onDesk } from '../store/desk.ts';
-import type { Desk } from '../store/store.ts';
+import { inWorkspaceFolder } from '../workspace/workspace-folder.ts';
+import type { WorkspaceFolder } from '../home/home.ts';
 import { reasonOf } from '../user-error.ts';
 
-/** A file on the desk that is only appended to, whole texts at a time. A text that could not be written is offered again later. */
+/** A file in the workspace folder that is only appended to, whole texts at a time. A text that could not be written is offered again later. */
 export class GrowingFile {
-  readonly #desk: Desk;
+  readonly #workspaceFolder: WorkspaceFolder;
   readonly #path: string;
   readonly #warn: (line: string) => void;
   #hasWarned = false;
 
-  constructor(desk: Desk, path: string, warn: (line: string) => void) {
-    this.#desk = desk;
+  constructor(workspaceFolder: WorkspaceFolder, path: string, warn: (line: string) => void) {
+    this.#workspaceFolder = workspaceFolder;
     this.#path = path;
     this.#warn = warn;
   }
@@ -61,7 +61,7 @@ export class GrowingFile {
   }
 
   #open(use: (descriptor: number) => void): void {
-    onDesk(this.#desk, dirname(this.#path), (folder) => {
+    inWorkspaceFolder(this.#workspaceFolder, dirname(this.#path), (folder) => {
       const descriptor = openRegular(join(folder, basename(this.#path)), 'append', 0o666);
       try {
         use(descriptor);

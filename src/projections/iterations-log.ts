@@ -1,8 +1,8 @@
 import type { CheckResult, LoopEvent } from '../loop/event.ts';
 import { failureText } from '../loop/failure.ts';
+import { isLastTry, mayStillClaim } from '../loop/retry.ts';
 import { waitAfter } from '../loop/limits.ts';
 import type { Outcome } from '../loop/outcome.ts';
-import { isLastTry, mayStillClaim } from '../loop/retry.ts';
 import { isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
 import type { Knowledge, LoopReport } from '../loop/report.ts';
@@ -186,6 +186,7 @@ function reason(outcome: Outcome, { turn }: LoopState): string {
     case 'cost-exhausted':
     case 'tokens-exhausted':
     case 'failures-exhausted':
+    case 'limit-waits-exhausted':
     case 'stuck':
     case 'prompt-lost':
     case 'bad-input':

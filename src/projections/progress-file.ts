@@ -6,7 +6,7 @@ import { planCount } from '../loop/plan.ts';
 import { costText, type Knowledge, type LoopReport } from '../loop/report.ts';
 import { producedWork, isCutShort } from '../loop/run.ts';
 import type { LoopState } from '../loop/state.ts';
-import { outputLine } from '../store/check-output.ts';
+import { outputLine } from './check-output.ts';
 import { howItFailed } from '../loop/exit-code.ts';
 import type { GrowingFile } from './growing-file.ts';
 

@@ -7,20 +7,19 @@
  * 3. `state.json` shows a new policy before a person can take the old limit in it for an edit.
  */
 import { existsSync } from 'node:fs';
-import { PRIVATE_FOLDER } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
+import { PRIVATE_FOLDER, makeFolders, PRIVATE_FILE } from '../files/files.ts';
 import { readJournal, type JournalReader } from '../journal/file.ts';
-import type { JournalMark } from '../journal/snapshot.ts';
+import { type JournalMark, snapshotText, readSnapshot, type Snapshot } from '../journal/snapshot.ts';
 import type { Happening, LoopEvent } from '../loop/event.ts';
 import { learn, NOTHING_KNOWN, type Knowledge, type LoopReport } from '../loop/report.ts';
 import type { LoopState } from '../loop/state.ts';
-import type { LoopFolder } from '../store/store.ts';
+import type { LoopFolder } from '../home/home.ts';
 import { GrowingFile } from './growing-file.ts';
 import { IterationsLog } from './iterations-log.ts';
 import { ProgressFile } from './progress-file.ts';
 import { RunInfo, type RunInfoContext } from './run-info.ts';
-import { SnapshotFile } from './snapshot-file.ts';
 import { stateContent, StateFile, type AboutLoop } from './state-file.ts';
+import { replaceFile } from '../files/replace-file.ts';
 
 /** How long a change may take to show in the files. */
 const FLUSH_AFTER_MS = 200;
@@ -30,7 +29,7 @@ const EVENTS_PER_SNAPSHOT = 1000;
 export interface ProjectionContext extends RunInfoContext {
   readonly about: () => AboutLoop;
   readonly warn: (line: string) => void;
-  /** The desk was removed and is made again. */
+  /** The workspace folder was removed and is made again. */
   readonly remade: () => void;
 }
 
@@ -55,16 +54,19 @@ export class Projections implements JournalReader {
     { isRebuilt = false }: { readonly isRebuilt?: boolean } = {},
   ) {
     const { mask, warn } = context;
-    const { desk } = folder;
+    const { workspaceFolder } = folder;
     this.#folder = folder;
     this.#context = context;
-    this.#log = new IterationsLog(new GrowingFile(desk, desk.iterationsLog, warn), mask);
-    this.#progress = new ProgressFile(new GrowingFile(desk, desk.progressFile, warn), {
+    this.#log = new IterationsLog(
+      new GrowingFile(workspaceFolder, workspaceFolder.iterationsLog, warn),
+      mask,
+    );
+    this.#progress = new ProgressFile(new GrowingFile(workspaceFolder, workspaceFolder.progressFile, warn), {
       logOf: (log) => folder.log(log),
       mask,
       earlier: folder.earlierProgress,
     });
-    this.#stateFile = new StateFile(desk);
+    this.#stateFile = new StateFile(workspaceFolder);
     this.#runInfo = new RunInfo(folder, context, isRebuilt);
     this.#snapshot = new SnapshotFile(folder.snapshot);
   }
@@ -139,11 +141,12 @@ export class Projections implements JournalReader {
   /** Looks whether the files were removed, and makes them again. */
   look(): void {
     if (!this.#hasWritten) return;
-    const { desk } = this.#folder;
-    const isGone = !existsSync(desk.stateFile) || this.#log.isGone || this.#progress.isGone;
+    const { workspaceFolder } = this.#folder;
+    const isGone = !existsSync(workspaceFolder.stateFile) || this.#log.isGone || this.#progress.isGone;
     // `git clean` may have removed it while the other files were being written again.
-    const isMade = (isGone || !existsSync(desk.ignoreFile)) && this.#quietly(() => this.#context.remade());
-    // Without a desk nothing can be written, and each try would read the whole journal and warn again.
+    const isMade =
+      (isGone || !existsSync(workspaceFolder.ignoreFile)) && this.#quietly(() => this.#context.remade());
+    // Without a workspace folder nothing can be written, and each try would read the whole journal and warn again.
     if (isGone && isMade) this.#quietly(() => this.rebuild());
   }
 
@@ -212,5 +215,38 @@ export class Projections implements JournalReader {
       // The next flush, or the next owner, tries again.
       return false;
     }
+  }
+}
+
+/** `snapshot.json`: what the journal folds to, so that opening it stays quick. */
+class SnapshotFile {
+  readonly #path: string;
+  readonly #earlier: Snapshot | null;
+  #takenAt = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#earlier = readSnapshot(path);
+  }
+
+  /** Where the snapshot of an earlier owner ends in the journal. */
+  get mark(): JournalMark | null {
+    return this.#earlier?.mark ?? null;
+  }
+
+  /** The snapshot of an earlier owner, once the journal has confirmed it. */
+  use(): Snapshot | null {
+    this.#takenAt = this.#earlier?.mark.events ?? 0;
+    return this.#earlier;
+  }
+
+  /** How many events the journal has got since the last snapshot. */
+  growth({ events }: JournalMark): number {
+    return events - this.#takenAt;
+  }
+
+  write(snapshot: Snapshot): void {
+    this.#takenAt = snapshot.mark.events;
+    replaceFile(this.#path, snapshotText(snapshot), { mode: PRIVATE_FILE });
   }
 }

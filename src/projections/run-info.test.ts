@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Happening, LoopEvent, RunClass, RunEnding } from '../loop/event.ts';
 import { presets } from '../loop/presets.ts';
 import { learn, NOTHING_KNOWN } from '../loop/report.ts';
-import type { LoopFolder } from '../store/store.ts';
+import type { LoopFolder } from '../home/home.ts';
 import { makeLoopFolder, removeLoopFolder } from '../../test/rig/loop-folder.ts';
 import { iteration, planned, started } from '../../test/rig/given.ts';
 import { RunInfo, type RunFacts } from './run-info.ts';
@@ -46,7 +46,7 @@ const first = [iteration(1), planned('1.1'), started('1.1')];
 function project(before: readonly LoopEvent[], after: readonly LoopEvent[] = [], writesAll = false): RunInfo {
   const mask = (text: string): string => text.replaceAll('secret', '***');
   const writeOutput = (run: string): void => {
-    const path = join(folder.desk.run(run), 'run-info.yaml');
+    const path = join(folder.workspaceFolder.run(run), 'run-info.yaml');
     const [, status = 'none'] = existsSync(path)
       ? (/^status: (.*)$/m.exec(readFileSync(path, 'utf8')) ?? [])
       : [];
@@ -64,12 +64,12 @@ function project(before: readonly LoopEvent[], after: readonly LoopEvent[] = [],
   return info;
 }
 const record = (run: string): unknown =>
-  load(readFileSync(join(folder.desk.runs, run, 'run-info.yaml'), 'utf8'));
+  load(readFileSync(join(folder.workspaceFolder.runs, run, 'run-info.yaml'), 'utf8'));
 describe('the record of a run', () => {
   it('S1.62 says what runs, since when and for whom, and then how it ended', () => {
     const journal = events('conductor', ...first, exits('1.1', 0));
     project([], journal.slice(0, -1));
-    const run = join(folder.desk.runs, '0001');
+    const run = join(folder.workspaceFolder.runs, '0001');
     const open = {
       version: 1,
       run_id: 'it-12345678.1.1',
@@ -180,16 +180,16 @@ describe('the record of a run', () => {
       exits('2.1', 0),
     );
     project(journal);
-    expect(readdirSync(folder.desk.runs)).toEqual(['0002']);
+    expect(readdirSync(folder.workspaceFolder.runs)).toEqual(['0002']);
     project(journal, [], true);
-    expect(readdirSync(folder.desk.runs)).toEqual(['0001', '0002']);
+    expect(readdirSync(folder.workspaceFolder.runs)).toEqual(['0001', '0002']);
   });
 
   it('is not written through a link in the place of the folder of the runs, which is moved aside', () => {
     const elsewhere = join(dirname(folder.workspace), 'elsewhere');
     mkdirSync(elsewhere);
-    mkdirSync(folder.desk.path, { recursive: true });
-    symlinkSync(elsewhere, folder.desk.runs);
+    mkdirSync(folder.workspaceFolder.path, { recursive: true });
+    symlinkSync(elsewhere, folder.workspaceFolder.runs);
     project([], events('conductor', ...first));
     expect(readdirSync(elsewhere)).toEqual([]);
     expect(record('0001')).toMatchObject({ status: 'running' });
@@ -197,7 +197,7 @@ describe('the record of a run', () => {
 
   it('does not exist in a preset without a task folder', () => {
     project([], events('default', ...first, exits('1.1', 0)));
-    expect(existsSync(folder.desk.path)).toBe(false);
+    expect(existsSync(folder.workspaceFolder.path)).toBe(false);
     expect(outputs).toEqual([]);
   });
 });

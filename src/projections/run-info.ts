@@ -1,18 +1,17 @@
 /**
- * The folders of the runs on the desk as document 000 has them: `run-info.yaml`, the agent's output, and `output.md`.
+ * The folders of the runs in the workspace folder as document 000 has them: `run-info.yaml`, the agent's output, and `output.md`.
  *
  * 1. Everything here is made from the journal and from the logs in the state. Ralph reads none of it.
  * 2. The record of a run is written when its process has started and when it has ended. What could not be written is
  *    offered again with the next event, and the next owner writes the last record again: it may have died before it could.
  * 3. The output is there before the record says that the run has ended.
  */
-import type { LoopEvent } from '../loop/event.ts';
+import type { LoopEvent, RunEnding } from '../loop/event.ts';
 import type { Knowledge, LoopReport } from '../loop/report.ts';
 import type { LoopState, Run } from '../loop/state.ts';
-import { onDesk } from '../store/desk.ts';
-import { RUNNING_UNTIL, writeRecord, type RunRecord } from '../store/run-record.ts';
-import type { LoopFolder } from '../store/store.ts';
-import { howItEnded } from './run-ending.ts';
+import { inWorkspaceFolder } from '../workspace/workspace-folder.ts';
+import { RUNNING_UNTIL, writeRecord, type RunRecord } from '../home/run-record.ts';
+import type { LoopFolder } from '../home/home.ts';
 
 export class RunInfo {
   readonly #folder: LoopFolder;
@@ -59,11 +58,11 @@ export class RunInfo {
     for (const [run, record] of this.#pending) {
       try {
         if (record.status !== 'running') this.#writeOutput(run);
-        const { desk } = this.#folder;
-        onDesk(desk, desk.run(run), (folder) => writeRecord(folder, record));
+        const { workspaceFolder } = this.#folder;
+        inWorkspaceFolder(workspaceFolder, workspaceFolder.run(run), (folder) => writeRecord(folder, record));
         this.#pending.delete(run);
       } catch {
-        // The desk may be read-only, full or removed.
+        // The workspace folder may be read-only, full or removed.
       }
     }
   }
@@ -76,7 +75,7 @@ export class RunInfo {
   }
 
   #record(run: Run, at: number, report: LoopReport): RunRecord {
-    const { desk } = this.#folder;
+    const { workspaceFolder } = this.#folder;
     const { ids, cwd, commandline, agent, idOf } = this.#facts();
     const previous = runBefore(run.id, report);
     const { status, exitCode, summary } = howItEnded(run);
@@ -98,10 +97,10 @@ export class RunInfo {
       exit_code: exitCode,
       status,
       cwd,
-      prompt_path: desk.prompt(run.id),
-      output_path: desk.output(run.id),
-      stdout_path: desk.stdout(run.id),
-      stderr_path: desk.stderr(run.id),
+      prompt_path: workspaceFolder.prompt(run.id),
+      output_path: workspaceFolder.output(run.id),
+      stdout_path: workspaceFolder.stdout(run.id),
+      stderr_path: workspaceFolder.stderr(run.id),
       commandline,
       ...(summary === null ? {} : { error_summary: this.#mask(summary) }),
       agent_version: '',
@@ -112,7 +111,7 @@ export class RunInfo {
 export interface RunInfoContext {
   /** What the journal does not say about the runs. */
   readonly run: () => RunFacts;
-  /** Puts the output of an ended run on the desk. */
+  /** Puts the output of an ended run in the workspace folder. */
   readonly writeOutput: (run: string) => void;
   /** A text without secrets. */
   readonly mask: (text: string) => string;
@@ -138,3 +137,42 @@ function runBefore(run: string, { iterations }: LoopReport): string | null {
   if (number > 1) return `${iteration}.${number - 1}`;
   return iterations.find((one) => one.iteration === iteration - 1)?.run?.run ?? null;
 }
+
+/** How a run ended in the words of document 000. */
+function howItEnded({ ended }: Run): {
+  readonly status: RunRecord['status'];
+  readonly exitCode: number;
+  readonly summary: string | null;
+} {
+  if (ended === null) return { status: 'running', exitCode: UNKNOWN, summary: null };
+  const { ending, as } = ended;
+  const exitCode = ('code' in ending ? ending.code : null) ?? UNKNOWN;
+  if (as === 'ok') return { status: 'completed', exitCode, summary: null };
+  if (as === 'wait') return { status: 'stopped', exitCode, summary: null };
+  return { status: 'failed', exitCode, summary: summaryOf(ending) };
+}
+
+const UNKNOWN = -1;
+
+function summaryOf(ending: RunEnding): string {
+  switch (ending.how) {
+    case 'timed-out':
+      return ending.which === 'output' ? 'agent exceeded the output limit' : 'timed out';
+    case 'interrupted':
+      return 'interrupted';
+    case 'not-started':
+      return ending.error.message;
+    case 'exited':
+      if (ending.code === null) return 'agent exited, exit code unknown';
+      // Its output reports an error.
+      if (ending.code === 0) return ending.error?.message ?? 'agent reported failure';
+      return SUMMARIES.get(ending.code) ?? `agent exited with code ${ending.code}`;
+  }
+}
+
+const SUMMARIES: ReadonlyMap<number, string> = new Map([
+  [1, 'agent reported failure'],
+  [2, 'agent usage error'],
+  [137, 'agent killed (OOM or signal)'],
+  [143, 'agent terminated (SIGTERM)'],
+]);

@@ -4,11 +4,10 @@ import { explain, endedStatus } from '../loop/outcome.ts';
 import { fields, fits, whole } from '../loop/shape.ts';
 import { knownTokens } from '../loop/spend-text.ts';
 import type { LoopState } from '../loop/state.ts';
-import { foundAt, textOf } from '../files/files.ts';
-import { readJsonFile } from '../files/read-json.ts';
+import { foundAt, textOf, readJsonFile } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { onDesk } from '../store/desk.ts';
-import type { Desk } from '../store/store.ts';
+import { inWorkspaceFolder } from '../workspace/workspace-folder.ts';
+import type { WorkspaceFolder } from '../home/home.ts';
 import type { LoopReport } from '../loop/report.ts';
 import { preciseLocalTime, timeOfDay } from '../text/times.ts';
 
@@ -17,19 +16,19 @@ import { preciseLocalTime, timeOfDay } from '../text/times.ts';
  * it, such an edit is noticed, kept until it is journaled, and then becomes the policy.
  */
 export class StateFile {
-  readonly #desk: Desk;
+  readonly #workspaceFolder: WorkspaceFolder;
   /** A limit that a person wrote into the file and that is not journaled yet. */
   #editedLimit: number | null = null;
   /** The limit that this process or an earlier owner wrote last: not an edit. */
   #writtenLimit: number | null = null;
   #writtenAt: number | null = null;
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
+  constructor(workspaceFolder: WorkspaceFolder) {
+    this.#workspaceFolder = workspaceFolder;
   }
 
   get #path(): string {
-    return this.#desk.stateFile;
+    return this.#workspaceFolder.stateFile;
   }
 
   /** Takes up the file that an earlier owner left; a person may have changed it since. */
@@ -57,7 +56,7 @@ export class StateFile {
     const kept = this.#editedLimit === null ? {} : { max_iterations: this.#editedLimit };
     try {
       const text = `${JSON.stringify({ ...content, ...kept }, null, 2)}\n`;
-      onDesk(this.#desk, this.#desk.path, (folder) => {
+      inWorkspaceFolder(this.#workspaceFolder, this.#workspaceFolder.path, (folder) => {
         const file = join(folder, basename(this.#path));
         // A new owner rarely has anything to change, and to replace a file costs ten times as much as to read it.
         if (textOf(file) !== text) replaceFile(file, text);

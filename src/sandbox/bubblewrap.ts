@@ -1,5 +1,6 @@
 /** The command line of bubblewrap, the sandbox on Linux. `process/sandboxed.ts` adds the PID namespace. */
-import { isIn, type Place } from './sandbox.ts';
+import { isIn } from '../files/files.ts';
+import { type Place } from './sandbox.ts';
 
 export function bubblewrapCommand(spec: BubblewrapSpec): readonly string[] {
   const { program, unshareUser, isRoot, places, isFolder, emptyFile, network, cwd } = spec;

@@ -1,15 +1,13 @@
 /** The environment of a program in a sandbox: without the variables that lead to agents, sessions and containers outside. */
+import type { Environment } from '../process/process.ts';
 
 /** `TMPDIR` is the sandbox's own folder for temporary files; `requests` is where `ralph` in the sandbox asks its owner. */
-export function sandboxEnvironment(
-  env: Readonly<Record<string, string>>,
-  requests: string,
-): Record<string, string> {
+export function sandboxEnvironment(env: Environment, requests: string): Record<string, string> {
   return { ...withoutSockets(env), [SANDBOX]: requests };
 }
 
 /** The environment of a program that does not ask the owner of a loop. */
-export function withoutSockets(env: Readonly<Record<string, string>>): Record<string, string> {
+export function withoutSockets(env: Environment): Record<string, string> {
   const kept = Object.entries(env).filter(([name]) => !isUnset(name));
   return { ...Object.fromEntries(kept), TMPDIR: '/tmp' };
 }
@@ -18,7 +16,7 @@ export function withoutSockets(env: Readonly<Record<string, string>>): Record<st
 const SANDBOX = 'RALPH_SANDBOX';
 
 /** The sockets that the environment names. */
-export function socketsIn(env: Readonly<Record<string, string>>): readonly string[] {
+export function socketsIn(env: Environment): readonly string[] {
   return SOCKETS.flatMap((name) => {
     const [, path] = /^(?:unix:(?:path=|\/\/)?)?(\/[^,;]*)/.exec(env[name] ?? '') ?? [];
     return path === undefined ? [] : [path];

@@ -11,11 +11,17 @@
 import { chmodSync, lstatSync, readlinkSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { below } from '../files/below.ts';
-import { foundAt, isTaken, textOf, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
-import { readJsonFile } from '../files/read-json.ts';
+import {
+  foundAt,
+  isTaken,
+  textOf,
+  PRIVATE_FILE,
+  PRIVATE_FOLDER,
+  makeFolders,
+  readJsonFile,
+} from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { copyIndexFile } from '../git/copy-index.ts';
+import { copyIndexFile } from '../git/index-file.ts';
 import { linksBelow } from '../git/links.ts';
 import { fields, fits, list, string } from '../loop/shape.ts';
 import { worktreesIn } from './git-places.ts';

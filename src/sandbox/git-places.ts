@@ -1,10 +1,8 @@
 /** What of a repository's git folder a sandbox leaves writable, and what not: hooks and configuration run commands outside. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { foundAt, isTaken, namesIn, textOf } from '../files/files.ts';
-import { realPath } from '../files/paths.ts';
+import { foundAt, isTaken, namesIn, textOf, realPath, isIn } from '../files/files.ts';
 import { execGit, type Repository } from '../git/git.ts';
-import { isIn } from './sandbox.ts';
 
 /**
  * Asked outside of any view, which is made from the answer: `rev-parse` runs no program and writes nothing. `others` are folders that

@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { exec, type Execution } from '../process/exec.ts';
 import { wrappedShort } from '../process/sandboxed.ts';
-import { loopsFolder } from '../store/store.ts';
+import { loopsFolder } from '../home/home.ts';
 import { onDisk } from '../../test/rig/temporary-folder.ts';
 import { gitPlaces } from './git-places.ts';
-import { enclosing } from './git-view.ts';
-import { noteSandbox } from './sandboxed-trees.ts';
+import { enclosing, noteSandbox } from './git-view.ts';
 
 let root: string;
 beforeEach(() => {

@@ -4,15 +4,21 @@
  */
 import { cpSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { foundAt, isTaken, namesIn, PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
-import { readJsonFile } from '../files/read-json.ts';
+import {
+  foundAt,
+  isTaken,
+  namesIn,
+  PRIVATE_FILE,
+  PRIVATE_FOLDER,
+  makeFolders,
+  readJsonFile,
+} from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import type { Repository } from '../git/git.ts';
 import { openRun } from '../loop/run.ts';
 import { isRecord } from '../loop/shape.ts';
-import { readLoopOf } from '../store/read-loop.ts';
-import { loopsFolder, type LoopFolder } from '../store/store.ts';
+import { readLoopOf } from '../home/read-loop.ts';
+import { loopsFolder, type LoopFolder } from '../home/home.ts';
 import { noteLinks, undoLinks } from './git-links.ts';
 import { sandboxesAt } from './git-view.ts';
 
@@ -98,7 +104,7 @@ function writeNote(loopFolder: string, note: Note): void {
  * Moves aside what has appeared since the start of the loop's last run and puts links back, and says so. Call before anything outside
  * of the sandbox uses the workspace: when a run is over, and before a child starts and a commit is made.
  */
-export function lookAtGuarded({ path }: Pick<LoopFolder, 'path'>, say: (line: string) => void): void {
+export function clearGuarded({ path }: Pick<LoopFolder, 'path'>, say: (line: string) => void): void {
   for (const done of moveNewAside(path)) say(`warning: ${done}`);
 }
 
@@ -106,7 +112,7 @@ export function lookAtGuarded({ path }: Pick<LoopFolder, 'path'>, say: (line: st
  * Does so for all other loops whose sandboxed agents are at work in a repository: call before git runs there outside of a view, and
  * before a note takes what is there for what should be there.
  */
-export async function lookAtOthers(
+export async function clearGuardedByOthers(
   repository: Pick<Repository, 'folder' | 'env'>,
   { id: own, path }: Pick<LoopFolder, 'id' | 'path'>,
   say: (line: string) => void,

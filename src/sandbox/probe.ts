@@ -1,8 +1,9 @@
 /** Tries the sandbox of this system, and says what to do if it does not work. */
+import { isIn } from '../files/files.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { exec } from '../process/exec.ts';
-import { isIn } from './sandbox.ts';
+import type { Environment } from '../process/process.ts';
 
 export type Probe =
   | {
@@ -21,8 +22,6 @@ export function probeSandbox(env: Environment, workspace: string): Promise<Probe
 }
 
 let known: Promise<Probe> | null = null;
-
-export type Environment = Readonly<Record<string, string>>;
 
 async function tryBubblewrap(env: Environment, workspace: string): Promise<Probe> {
   const program = findBubblewrap(env['PATH'] ?? '', workspace);

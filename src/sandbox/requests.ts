@@ -9,9 +9,10 @@
 import { randomUUID } from 'node:crypto';
 import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJsonFile } from '../files/read-json.ts';
+import { readJsonFile } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { isRecord } from '../loop/shape.ts';
+import { watchUntil } from '../process/watch.ts';
 
 export type SandboxAnswer =
   | { readonly ok: true; readonly value: unknown }
@@ -22,11 +23,6 @@ export function ask(folder: string, request: object): string {
   const id = `${String(Date.now()).padStart(15, '0')}-${randomUUID()}`;
   replaceFile(join(folder, `${id}.json`), `${JSON.stringify(request)}\n`);
   return id;
-}
-
-/** Takes a request back that was not answered in time. */
-export function withdraw(folder: string, id: string): void {
-  rmSync(join(folder, `${id}.json`), { force: true });
 }
 
 /** The answer to a request; null while there is none. */
@@ -72,3 +68,16 @@ export const MAX_REQUEST_BYTES: number = 256 * 1024;
 /** The view of a loop with many iterations. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const ID = /^\d{15}-[\da-f-]{36}\.json$/;
+
+/** Asks the owner of the sandbox's loop and waits for the answer; null if there is none in time. */
+export async function askOwner(
+  folder: string,
+  request: object,
+  timeoutMs: number,
+): Promise<SandboxAnswer | null> {
+  const id = ask(folder, request);
+  const answer = await watchUntil(folder, () => takeAnswer(folder, id), AbortSignal.timeout(timeoutMs));
+  // The next owner must not carry out what was given up.
+  if (answer === null) rmSync(join(folder, `${id}.json`), { force: true });
+  return answer;
+}

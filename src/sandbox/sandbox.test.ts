@@ -148,11 +148,11 @@ describe('the environment in a sandbox', () => {
       XDG_RUNTIME_DIR: '/run/user/1',
       TMPDIR: '/home/u/tmp',
     };
-    expect(sandboxEnvironment(env, '/desk/requests')).toEqual({
+    expect(sandboxEnvironment(env, '/folder/requests')).toEqual({
       PATH: '/bin',
       RALPH_RUN_ID: 'a.1.1',
       TMPDIR: '/tmp',
-      RALPH_SANDBOX: '/desk/requests',
+      RALPH_SANDBOX: '/folder/requests',
     });
     expect(socketsIn(env)).toEqual(['/s', '/b', '/d']);
   });

@@ -7,6 +7,7 @@
  *    user, read-only, writable, private, hidden.
  * 3. A folder with something read-only in it becomes a place of its own: it cannot be renamed and made anew without it.
  */
+import { isIn } from '../files/files.ts';
 import { dirname } from 'node:path';
 
 /** Turns a description into places. All paths are real paths that exist. */
@@ -54,11 +55,6 @@ export interface View {
 export function sees(places: readonly Place[], path: string): boolean {
   const place = places.findLast((one) => isIn(path, one.path));
   return place === undefined || place.is === 'read-only' || place.is === 'writable';
-}
-
-/** Whether the path is the folder, or in it. */
-export function isIn(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
 /** The folders between the path and the innermost of the roots that contains it. */

@@ -6,15 +6,15 @@ import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { AgentCall, OwnFiles } from '../agents/agent.ts';
-import { ALL_AGENTS } from '../agents/all-agents.ts';
-import { namesIn } from '../files/files.ts';
-import { realPath } from '../files/paths.ts';
+import { ALL_AGENTS } from '../agents/agents.ts';
+import { namesIn, realPath, isIn } from '../files/files.ts';
 import { PROJECT_BUS } from '../bus/bus-file.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
 import { socketsIn } from './environment.ts';
 import { gitPlaces } from './git-places.ts';
 import type { Guarded } from './guard.ts';
-import { isIn, type View } from './sandbox.ts';
+import { type View } from './sandbox.ts';
+import type { Environment } from '../process/process.ts';
 
 export async function viewOf(facts: Facts): Promise<LookedAt> {
   const { tree, workspace, places, state, policy } = facts;
@@ -67,7 +67,7 @@ export async function viewOf(facts: Facts): Promise<LookedAt> {
   const writable = [...write, ...given.write];
   const made = own.flatMap(({ files, path }) => (files.made ?? []).map((name) => join(path, name)));
   const scripts = own.flatMap(({ path }) => scriptsIn(path));
-  // Ralph's own folder has the settings and the desks of other loops.
+  // Ralph's own folder has the settings and the workspace folders of other loops.
   const ralphs = [tree, workspace].map((folder) => join(folder, '.ralph'));
   const keep = real([...ralphs, ...settings, ...made, ...scripts, ...git.keep]).filter((path) =>
     isInAny(path, writable),
@@ -94,7 +94,7 @@ export interface Facts {
   readonly places: readonly string[];
   /** Ralph's state folder. */
   readonly state: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
   /** Null for a custom command, whose own files are unknown, and for git. */
   readonly call: AgentCall | null;
   readonly policy: SandboxPolicy;
@@ -136,6 +136,7 @@ const SECRETS = [
   '.config/gcloud',
   '.config/git/credentials',
   '.config/op',
+  '.config/ralph',
   '.docker/config.json',
   '.docker/run',
   '.git-credentials',
@@ -162,7 +163,7 @@ const SOCKETS = [
 /** The folder that contains `dist`. */
 const PACKAGE = join(import.meta.dirname, '..', '..');
 
-function ownPath({ folder, path }: OwnFiles, env: Readonly<Record<string, string>>): string {
+function ownPath({ folder, path }: OwnFiles, env: Environment): string {
   const named = folder.variable === null ? '' : (env[folder.variable] ?? '');
   const base = isAbsolute(named) ? named : join(env['HOME'] ?? '/', folder.below);
   return path === undefined ? base : join(base, path);

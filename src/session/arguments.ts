@@ -5,8 +5,8 @@
  *    between single quotes is `'`).
  * 2. Whatever cannot be understood is an error that names it; nothing is dropped or guessed.
  */
-import { parseAmount, parseDuration, parseWhole } from '../config/values.ts';
-import { show } from '../loop/shape.ts';
+import { parseAmount, parseDuration, parseWhole } from '../settings/values.ts';
+import { flag, list, nonBlank, optional, rule, shortText, show, whole, type Rule } from '../loop/shape.ts';
 import { UserError } from '../user-error.ts';
 
 export interface RalphArguments {
@@ -61,8 +61,11 @@ type Option = (asked: RalphArguments, value: string, name: string) => RalphArgum
 
 const OPTIONS: Readonly<Record<string, Option>> = {
   '--max-iterations': (asked, value, name) => ({ ...asked, maxIterations: parseWhole(name, value, 1) }),
-  '--completion-promise': (asked, value, name) => ({ ...asked, completionPromise: nonBlank(name, value) }),
-  '--check': (asked, value, name) => ({ ...asked, checks: [...asked.checks, nonBlank(name, value)] }),
+  '--completion-promise': (asked, value, name) => ({
+    ...asked,
+    completionPromise: nonBlankValue(name, value),
+  }),
+  '--check': (asked, value, name) => ({ ...asked, checks: [...asked.checks, nonBlankValue(name, value)] }),
   '--max-time': (asked, value, name) => {
     parseDuration(name, value);
     return { ...asked, maxTime: value.trim() };
@@ -82,7 +85,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   },
 };
 
-function nonBlank(name: string, value: string): string {
+function nonBlankValue(name: string, value: string): string {
   if (value.trim() !== '') return value.trim();
   throw new UserError(`${name} must not be empty, got ${show(value)}`);
 }
@@ -191,3 +194,26 @@ function closingQuotes(text: string): readonly number[] {
 function unescaped(text: string, quote: string): string {
   return text.replaceAll(`\\${quote}`, () => quote);
 }
+
+/** A task, a check or a name: longer than any of them is. */
+export const text: Rule = (value, field) => {
+  const blank = nonBlank(value, field);
+  return blank.length > 0 ? blank : shortText(2 ** 20)(value, field);
+};
+
+const amount: Rule = rule(
+  'a number > 0',
+  (value) => typeof value === 'number' && Number.isFinite(value) && value > 0,
+);
+
+/** The shape of what a loop is asked to do, in a step of a plugin and in the state of a session. */
+export const ARGUMENTS: Readonly<Record<keyof RalphArguments, Rule>> = {
+  prompt: text,
+  maxIterations: optional(whole(1)),
+  completionPromise: optional(text),
+  checks: list(text),
+  maxTime: optional(text),
+  maxCost: optional(amount),
+  maxTokens: optional(whole(1)),
+  strict: optional(flag),
+};

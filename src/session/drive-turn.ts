@@ -12,9 +12,9 @@ import type { NewOwner } from '../owner/loop-environment.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
 import { AlreadyOwned } from '../owner/refusals.ts';
 import { takeOver } from '../owner/take-over.ts';
-import { kept } from '../store/kept-environment.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
-import type { LoopFolder } from '../store/store.ts';
+import { savedEnvironment } from '../home/saved-environment.ts';
+import { startersEnvironment } from '../home/run-environment.ts';
+import type { LoopFolder } from '../home/home.ts';
 import { UserError } from '../user-error.ts';
 import { turnOutput } from './turn-output.ts';
 import type { FinishedTurn } from './turn.ts';
@@ -24,13 +24,15 @@ export async function takeTurn(folder: LoopFolder, turns: Turns): Promise<OwnedL
   const { id, workspace, name } = folder;
   // The environment of the start is kept until the loop ends.
   const owner: NewOwner =
-    kept(id) === null ? { by: 'person', env: startersEnvironment(process.env) } : { by: 'background' };
+    savedEnvironment(id) === null
+      ? { by: 'person', env: startersEnvironment(process.env) }
+      : { by: 'background' };
   try {
     return await takeOver(workspace, name, owner, { turns });
   } catch (error) {
     if (error instanceof AlreadyOwned) return null;
     // Another process has ended the loop in between.
-    if (owner.by === 'background' && kept(id) === null) return takeTurn(folder, turns);
+    if (owner.by === 'background' && savedEnvironment(id) === null) return takeTurn(folder, turns);
     throw error;
   }
 }

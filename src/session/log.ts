@@ -12,11 +12,24 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** Warnings and errors only: the terminal belongs to the host program. */
+export const CONSOLE_LOG: RalphLog = {
+  info() {},
+  warn(message, details) {
+    // oxlint-disable-next-line no-console -- what a program without a logger sees
+    console.warn(...(details === undefined ? [message] : [message, details]));
+  },
+  error(message, details) {
+    // oxlint-disable-next-line no-console -- what a program without a logger sees
+    console.error(...(details === undefined ? [message] : [message, details]));
+  },
+};
+
 export const SILENT: RalphLog = { info() {}, warn() {}, error() {} };
 
-let front: RalphLog = SILENT;
+let front: RalphLog = CONSOLE_LOG;
 
-/** A front says what becomes of what steps log. */
+/** A front says what becomes of what steps log; without one it goes to the console. */
 export function logStepsTo(log: RalphLog): void {
   front = log;
 }

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { logStepsTo, SILENT, type RalphLog } from './log.ts';
+import { CONSOLE_LOG, logStepsTo, type RalphLog } from './log.ts';
 import {
   allStates,
   clearState,
@@ -112,7 +112,7 @@ describe('the state of a session', () => {
 
   it('without a log, tells the front that takes the steps', () => {
     logStepsTo(log);
-    onTestFinished(() => logStepsTo(SILENT));
+    onTestFinished(() => logStepsTo(CONSOLE_LOG));
     plant('{');
     expect(readState('ses_1', folder)).toBeNull();
     expect(lines).toEqual([expect.stringMatching(/^warn \[ralph-loop\] Failed to read state: /)]);

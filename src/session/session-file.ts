@@ -11,8 +11,15 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { below } from '../files/below.ts';
-import { codeOf, foundAt, namesIn, PRIVATE_FILE, PRIVATE_FOLDER, readRegular } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
+import {
+  codeOf,
+  foundAt,
+  namesIn,
+  PRIVATE_FILE,
+  PRIVATE_FOLDER,
+  readRegular,
+  makeFolders,
+} from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import {
   describeProblem,
@@ -28,10 +35,9 @@ import {
   whole,
   type Rule,
 } from '../loop/shape.ts';
-import { stateFolder } from '../store/state-folder.ts';
+import { stateFolder } from '../home/state-folder.ts';
 import { visible } from '../text/one-line.ts';
-import { ARGUMENTS } from './arguments-shape.ts';
-import type { RalphArguments } from './arguments.ts';
+import { ARGUMENTS, type RalphArguments } from './arguments.ts';
 import { errorText, SILENT, STEP_LOG, type RalphLog } from './log.ts';
 
 export interface RalphLoopState {

@@ -1,6 +1,6 @@
 /** What is asked for a loop inside a session. */
-import type { Settings } from '../config/config.ts';
-import { parseDuration } from '../config/values.ts';
+import type { Settings } from '../settings/settings.ts';
+import { parseDuration } from '../settings/values.ts';
 import type { Policy } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import type { LoopRequest } from '../owner/create-loop.ts';

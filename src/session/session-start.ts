@@ -1,13 +1,17 @@
 /** What a session is told when it starts: about its own loop, and about loops of other sessions in the same folder. */
 import { counted } from '../loop/counted.ts';
-import { realPath } from '../files/paths.ts';
-import { readLoopOf } from '../store/read-loop.ts';
+import { realPath } from '../files/files.ts';
+import { readLoopOf } from '../home/read-loop.ts';
 import { allStates, type RalphLoopState } from './session-file.ts';
 import { sessionStatus } from './session.ts';
 
 /** `sign` is how a command is typed: `/` or `$` before its name. Null if there is nothing to say. */
-export function sessionStartText(session: string, workspace: string, sign: string): string | null {
-  const own = sessionStatus(session);
+export async function sessionStartText(
+  session: string,
+  workspace: string,
+  sign: string,
+): Promise<string | null> {
+  const own = await sessionStatus(session);
   const lines = [
     ...(own === null ? [] : [...own.lines, `Type anything to continue the loop, or ${sign}cancel-ralph`]),
     ...loopsOfOthers(session, workspace),

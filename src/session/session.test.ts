@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSessionPlace } from '../../test/rig/session-place.ts';
 import { readSnapshot } from '../journal/snapshot.ts';
-import { queuedControls, post } from '../store/inbox.ts';
-import { readLoopOf, type LoopReading } from '../store/read-loop.ts';
+import { queuedControls, post } from '../home/inbox.ts';
+import { readLoopOf, type LoopReading } from '../home/read-loop.ts';
 import { takeOver } from '../owner/take-over.ts';
 import type { Answer } from './answer.ts';
 import { cancelSession, endTurn, sessionStatus, startSession, type SessionRequest } from './session.ts';
@@ -289,10 +289,10 @@ describe('other commands', () => {
   });
 
   it('shows where the loop of a session stands', async () => {
-    expect(sessionStatus('s1')).toBeNull();
+    expect(await sessionStatus('s1')).toBeNull();
     await start({ checks: ['false'] });
     await endTurn('s1', said(PROMISE));
-    expect(sessionStatus('s1')?.lines).toEqual([
+    expect((await sessionStatus('s1'))?.lines).toEqual([
       'Ralph loop fix-and-5-1: in-session, iteration 2 of 100',
       'Failing check: false',
       'Done when the agent says <promise>DONE</promise> and this check passes: false',
@@ -302,7 +302,7 @@ describe('other commands', () => {
 
   it('has the other limits and all checks', async () => {
     await start({ checks: ['npm test', 'npm run lint'], maxTime: '2h', maxCost: 5, maxTokens: 1000 });
-    expect(sessionStatus('s1')?.lines.slice(1, -1)).toEqual([
+    expect((await sessionStatus('s1'))?.lines.slice(1, -1)).toEqual([
       'Limits: 2h 0m of active time, $5, 1000 tokens',
       'Done when the agent says <promise>DONE</promise> and these checks pass: npm test, npm run lint',
     ]);
@@ -311,7 +311,7 @@ describe('other commands', () => {
   it('says that the loop has ended, if it was stopped elsewhere', async () => {
     await start();
     await stopLoop();
-    expect(sessionStatus('s1')?.lines).toEqual([
+    expect((await sessionStatus('s1'))?.lines).toEqual([
       'Ralph loop fix-and-5-1 has ended after 1 iteration: cancelled by a person',
       'Details: ralph status fix-and-5-1',
     ]);
@@ -369,7 +369,7 @@ it('tells the session that its loop was stopped meanwhile', async () => {
   expect((await endTurn('s1', said('two'))).type).toBe('none');
 });
 
-it('notes settings that do not apply, and keeps the files of the loop on the desk', async () => {
+it('notes settings that do not apply, and keeps the files of the loop in the workspace folder', async () => {
   vi.stubEnv('RALPH_TRUST', '1');
   mkdirSync(join(workspace, '.ralph'));
   writeFileSync(join(workspace, '.ralph', 'settings.json'), '{"worktree": true}');

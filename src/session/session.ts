@@ -5,28 +5,28 @@
  *    whatever the state says.
  * 2. Every step takes the loop's lock, drives the engine until the session has to act, and leaves (`drive-turn.ts`).
  * 3. What a step decides comes from the engine. This file only gives it the finished turn and passes the prompt on.
+ * 4. What a person could ask for in a terminal, too, goes through the hall: where the loop stands, and its end.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Policy } from '../loop/policy.ts';
 import { openRun } from '../loop/run.ts';
 import { fits } from '../loop/shape.ts';
 import type { LoopState } from '../loop/state.ts';
-import { enclosingRuns } from '../store/enclosing-runs.ts';
-import { endRecord } from '../store/end-record.ts';
-import { post, queuedControls } from '../store/inbox.ts';
-import { findFolder, readLoopOf, specIn } from '../store/read-loop.ts';
-import { isInSession } from '../store/spec.ts';
-import { loopId } from '../store/spec-shape.ts';
-import { loopsFolder, type LoopFolder } from '../store/store.ts';
-import { summaryOf } from '../loops/summary.ts';
+import { enclosingRuns } from '../home/enclosing-runs.ts';
+import { endRecord } from '../projections/end-record.ts';
+import { queuedControls } from '../home/inbox.ts';
+import { findFolder, readLoopOf, specIn } from '../home/read-loop.ts';
+import { isInSession, loopId } from '../home/spec.ts';
+import { loopsFolder, type LoopFolder } from '../home/home.ts';
+import type { Loops, Sent } from '../loops/loops.ts';
+import { AlreadyOwned } from '../owner/refusals.ts';
 import { visible } from '../text/one-line.ts';
 import { UserError } from '../user-error.ts';
 import type { Answer } from './answer.ts';
 import type { RalphArguments } from './arguments.ts';
 import { continued, ended, removed, stopping, waiting, statusLines } from '../text/session.ts';
 import { driveOnce, takeTurn, Turns } from './drive-turn.ts';
-import { modeBlock } from './mode-block.ts';
 import {
   allStates,
   clearState,
@@ -125,6 +125,23 @@ export async function startSession(request: SessionRequest): Promise<StartedSess
     checks: policy.checks.commands.map(({ command }) => command),
     notes: known,
   };
+}
+
+/** What the agent has to know beside its first prompt: that it is in a loop, and how it ends (S5.58). */
+function modeBlock(policy: Policy, promise: string): string {
+  const checks = policy.checks.commands.map(({ command }) => command);
+  return [
+    `<ralph-loop-mode iteration="1" max="${policy.limits.iterations ?? 'unlimited'}">`,
+    'This session is in a Ralph loop: whenever you stop, you are asked to continue, until the task is complete.',
+    `When the task is FULLY complete, and not before, output: <promise>${promise}</promise>`,
+    ...(checks.length === 0
+      ? []
+      : [
+          'Your promise is accepted only if these checks pass; Ralph runs them:',
+          ...checks.map((one) => `- ${one}`),
+        ]),
+    '</ralph-loop-mode>',
+  ].join('\n');
 }
 
 /** Removes what is left of sessions whose loop has ended or was removed, and whose host program never came back. */
@@ -261,29 +278,33 @@ export async function cancelSession(
 
 /** Ends a loop of the session, also if another process takes its step now. */
 async function endLoop(id: string, session: string): Promise<void> {
-  const folder = folderWith(id, session);
+  const loop = folderWith(id, session);
   // Without its folder a loop cannot end; without a session it never continues either.
-  if (folder === null || !existsSync(folder.workspace)) return;
-  const control = { type: 'stop', now: true, by: 'person' } as const;
-  let loop = await takeTurn(folder, new Turns(null));
-  if (loop === null) post(folder.inbox, control, Date.now());
-  // That process obeys, unless it was just about to leave.
-  for (let tries = 0; loop === null && tries < MAX_TRIES; tries++) {
-    // oxlint-disable-next-line no-await-in-loop -- another process has the lock, and nothing tells when it is free
-    await sleep(POLL_MS);
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    loop = await takeTurn(folder, new Turns(null));
-  }
-  if (loop === null) return;
-  if (loop.state.outcome === null) {
-    loop.receive(control);
-    await loop.drive();
-  } else loop.close();
+  if (loop === null || !existsSync(loop.workspace)) return;
+  const loops = await hall();
+  const stop = (): Promise<Sent> => loops.send(loop, { type: 'stop', now: true, by: 'person' });
+  const sent = await stop().catch((error: unknown) => {
+    // Another process has just taken the lock, and gets the request.
+    if (error instanceof AlreadyOwned) return stop();
+    throw error;
+  });
+  if (sent.is !== 'taken') return;
+  const rest = await loops.wait(loop, { signal: AbortSignal.timeout(STEP_MS) });
+  // The process that has taken it was just about to leave.
+  if (rest.is === 'driven') await stop();
 }
 
 /** A program may give its hook no more than 3 seconds to cancel. */
-const MAX_TRIES = 40;
-const POLL_MS = 50;
+const STEP_MS = 2000;
+
+/** The loops of this machine, for the person of the session. Loaded late: a turn does not need them. */
+async function hall(): Promise<Loops> {
+  const [{ localLoops }, { Rights }] = await Promise.all([
+    import('../loops/local-loops.ts'),
+    import('../loops/rights.ts'),
+  ]);
+  return localLoops({ rights: new Rights(() => ({ is: 'person' })) });
+}
 
 function goneWorkspace(workspace: string): UserError {
   return new UserError(
@@ -302,12 +323,12 @@ export interface SessionStatus {
 }
 
 /** Where the loop of a session stands; null if it has none. */
-export function sessionStatus(session: string, stateDir?: string): SessionStatus | null {
+export async function sessionStatus(session: string, stateDir?: string): Promise<SessionStatus | null> {
   const state = readState(session, stateDir);
-  const found =
-    state?.loop === undefined || folderWith(state.loop, session) === null ? null : readLoopOf(state.loop);
-  if (state === null || found === null) return null;
-  return { state, lines: statusLines(state, found.state, summaryOf(found)) };
+  const loop = state?.loop === undefined ? null : folderWith(state.loop, session);
+  if (state === null || loop === null) return null;
+  const view = await (await hall()).get(loop);
+  return { state, lines: statusLines(state, view.state, view.summary) };
 }
 
 const NONE: Answer = { type: 'none' };

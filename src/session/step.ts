@@ -20,11 +20,10 @@ import {
   variant,
   whole,
 } from '../loop/shape.ts';
-import { startersEnvironment } from '../store/run-environment.ts';
+import { startersEnvironment } from '../home/run-environment.ts';
 import { UserError } from '../user-error.ts';
 import type { Answer } from './answer.ts';
-import { ARGUMENTS, text } from './arguments-shape.ts';
-import type { RalphArguments } from './arguments.ts';
+import { ARGUMENTS, text, type RalphArguments } from './arguments.ts';
 import {
   cancelSession,
   endedMeanwhile,
@@ -36,6 +35,9 @@ import {
 import { loopsOfOthers } from './session-start.ts';
 import { isSessionId, type RalphLoopState } from './session-file.ts';
 import type { FinishedTurn } from './turn.ts';
+
+export { leaveSteps } from './drive-turn.ts';
+export { logStepsTo } from './log.ts';
 
 /** Takes the step that a plugin asks for; throws a `UserError`. */
 export async function takeStep(
@@ -63,7 +65,7 @@ export async function takeStep(
       return state === null ? { type: 'none' } : { type: 'cancelled', state };
     }
     case 'status': {
-      const status = sessionStatus(step.session, step.stateDir);
+      const status = await sessionStatus(step.session, step.stateDir);
       return status === null ? { type: 'none' } : { type: 'status', ...status };
     }
   }

@@ -65,7 +65,7 @@ describe('the lines of a tool', () => {
 
   it('S1.33 have the date in the time where the lines of the loop have it', () => {
     const dated = new AgentLines({ ...options, timestamps: true }, () => NOON);
-    dated.begin(undefined, true);
+    dated.begin(undefined, { datedStamps: true, runEndWord: null });
     expect(dated.lines(start('Bash', 'x'))[0]).toMatch(/^\[2026-01-01 12:00:00\] /);
   });
 });
@@ -87,7 +87,7 @@ describe('a run that an earlier owner began', () => {
     expect(lines.lines(end('ok'))[0]).toBe('✅ Result ← Bash (1 line, 2 chars)');
     lines.recall(start('Bash', 'y'));
     lines.recall(end('bad', false));
-    expect(lines.lines(result)).toEqual(['✅ Complete (tools: 2, errors: 1, time: 4s)']);
+    expect(lines.lines(result)).toEqual(['run ended (tools: 2, errors: 1, time: 4s)']);
   });
 
   it('keeps the names of the last hundred tools that have not ended', () => {
@@ -153,12 +153,12 @@ describe('the result line', () => {
     lines.lines(end('no', false));
     now += 367_000;
     expect(lines.lines(result(true))).toEqual([
-      '✅ Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 1, errors: 1, time: 6m7s)',
+      'run ended (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 1, errors: 1, time: 6m7s)',
     ]);
     lines.begin();
-    expect(lines.lines(result(true, null))).toEqual(['✅ Complete (tools: 0, errors: 0, time: 0s)']);
+    expect(lines.lines(result(true, null))).toEqual(['run ended (tools: 0, errors: 0, time: 0s)']);
     const free = { parts: [{ model: 'a', tokens: NO_TOKENS }], costUsd: 0, isWholeSession: false };
-    expect(lines.lines(result(true, free))).toEqual(['✅ Complete (tools: 0, errors: 0, time: 0s)']);
+    expect(lines.lines(result(true, free))).toEqual(['run ended (tools: 0, errors: 0, time: 0s)']);
     const uncached = { ...free, parts: [{ model: 'a', tokens: { ...NO_TOKENS, input: 2000 } }] };
     expect(lines.lines(result(true, uncached))[0]).toContain('tokens: 2K in / 0 out, ');
     expect(lines.lines(result(false))[0]).toMatch(/^❌ Failed: it broke \(cost: /);

@@ -7,8 +7,9 @@ import { addTokens } from '../loop/limits.ts';
 import type { Tokens } from '../loop/event.ts';
 import type { AgentEvent } from '../agents/agent.ts';
 import { counted, duration } from '../loop/counted.ts';
-import type { Mask } from '../store/mask.ts';
-import { stamp } from './times.ts';
+import type { WordingPolicy } from '../loop/policy.ts';
+import type { Mask } from '../home/mask.ts';
+import { localTime, stamp } from './times.ts';
 import { oneLine } from './one-line.ts';
 
 export interface LineOptions {
@@ -20,14 +21,16 @@ export interface LineOptions {
   readonly maxChars: number;
   /** Also show tools without output, and the agent's thoughts. */
   readonly verbose: boolean;
+  /** Whether to show tools and to-do lists (default true). */
+  readonly tools?: boolean;
   readonly paint: (style: 'bold' | 'dim' | 'green' | 'red', text: string) => string;
 }
 
 export class AgentLines {
   readonly #options: LineOptions;
   readonly #now: () => number;
-  /** Whether the time in front of a line has its date. */
-  #isDated = false;
+  /** Whether the time in front of a line has its date, and what the end of a run is called. */
+  #wording: RunWording = { datedStamps: false, runEndWord: null };
   readonly #tools = new Map<string, string>();
   #message: string | null = null;
   #atLineStart = true;
@@ -44,8 +47,8 @@ export class AgentLines {
   }
 
   /** Resets the counters for a new run. */
-  begin(startedAt: number = this.#now(), isDated: boolean = this.#isDated): void {
-    this.#isDated = isDated;
+  begin(startedAt: number = this.#now(), wording: RunWording = this.#wording): void {
+    this.#wording = wording;
     this.#tools.clear();
     // The words of the new run must not continue an unfinished line of the last one.
     this.#message = this.#atLineStart ? null : 'another run';
@@ -90,7 +93,8 @@ export class AgentLines {
 
   /** What the agent does, as lines without line ends. */
   lines(event: AgentEvent): readonly string[] {
-    const lines = this.#linesOf(event);
+    const all = this.#linesOf(event);
+    const lines = this.#options.tools === false && OF_TOOLS.has(event.type) ? [] : all;
     const time = this.#options.timestamps ? this.#stamp() : '';
     return lines.map((line) => (line === '' ? '' : `${time}${oneLine(line)}`));
   }
@@ -149,7 +153,7 @@ export class AgentLines {
   }
 
   #stamp(): string {
-    return stamp(this.#now(), this.#isDated);
+    return stamp(this.#now(), this.#wording.datedStamps);
   }
 
   #toolEnd({ id, ok, output }: Extract<AgentEvent, { type: 'tool.end' }>): readonly string[] {
@@ -196,7 +200,10 @@ export class AgentLines {
 
   #complete(): string {
     const { emoji, paint } = this.#options;
-    return `${emoji ? '✅' : paint('green', '[OK]')} Complete (${this.#figures().join(', ')})`;
+    const { runEndWord } = this.#wording;
+    const figures = this.#figures().join(', ');
+    if (runEndWord === null) return `run ended (${figures})`;
+    return `${emoji ? '✅' : paint('green', '[OK]')} ${runEndWord} (${figures})`;
   }
 
   #failed(message: string | null): string {
@@ -230,6 +237,23 @@ export class AgentLines {
     return this.#options.paint('dim', text);
   }
 }
+
+/** What stands above a run in the log of a night. */
+export function runHeading(run: string, startedAt: number | null, endedAt: number | null): string {
+  const [iteration = run, number = '1'] = run.split('.');
+  const times =
+    startedAt === null
+      ? []
+      : [
+          localTime(startedAt).replace('T', ' '),
+          endedAt === null ? 'has not ended' : duration(endedAt - startedAt, ' '),
+        ];
+  return [`=== iteration ${iteration}${number === '1' ? '' : `, run ${number}`}`, ...times].join(' · ');
+}
+
+type RunWording = Pick<WordingPolicy, 'datedStamps' | 'runEndWord'>;
+
+const OF_TOOLS: ReadonlySet<AgentEvent['type']> = new Set(['tool.start', 'tool.end', 'todo']);
 
 /** Tools whose names are kept until they end; the limit keeps memory bounded if some never do. */
 const MAX_OPEN_TOOLS = 100;

@@ -2,11 +2,12 @@ import stringWidth from 'fast-string-width';
 
 /**
  * Aligns rows in columns, each as wide as its widest cell on a terminal. Where a line would be wider than `width`, the widest
- * columns get narrower and their cells continue on the next line; with `cut`, the last column ends with `…` instead.
+ * columns get narrower and their cells continue on the next line; with `cut`, they end with `…` instead, those of the last
+ * column first, and each row is one line. `paint` colours a cell, by its row and column.
  */
 export function columns(
   rows: readonly (readonly string[])[],
-  { width = Infinity, cut = false }: { readonly width?: number; readonly cut?: boolean } = {},
+  { width = Infinity, cut = false, paint }: Layout = {},
 ): string {
   const natural = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
@@ -18,19 +19,31 @@ export function columns(
     });
   const widths = cut ? withShortLast(natural, width) : narrowed(natural, unbroken(), width);
   return rows
-    .flatMap((row) => {
+    .flatMap((row, at) => {
       const cells = row.map((cell, column) => {
         const room = widths[column] ?? 0;
-        if (cut && column === row.length - 1) return [shortened(cell, room)];
+        if (cut) return [shortened(cell, room)];
         return column === 0 ? hanging(cell, room) : wrap(cell, room);
       });
       const height = Math.max(...cells.map((lines) => lines.length));
       return Array.from({ length: height }, (_, line) =>
-        cells.map((lines, column) => padded(lines[line] ?? '', widths[column] ?? 0)).join(GAP),
+        cells
+          .map((lines, column) => {
+            const text = lines[line] ?? '';
+            const painted = paint === undefined || text === '' ? text : paint(text, at, column);
+            return painted + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(text)));
+          })
+          .join(GAP),
       );
     })
     .map((line) => `${line.trimEnd()}\n`)
     .join('');
+}
+
+interface Layout {
+  readonly width?: number;
+  readonly cut?: boolean;
+  readonly paint?: (text: string, row: number, column: number) => string;
 }
 
 const GAP = '  ';
@@ -49,10 +62,29 @@ function totalOf(widths: readonly number[]): number {
   return widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1));
 }
 
+/** Takes from the last column, then again and again from the widest other one, until the line fits. */
 function withShortLast(widths: readonly number[], width: number): readonly number[] {
-  const others = widths.slice(0, -1);
-  return [...others, Math.max(1, Math.min(widths.at(-1) ?? 0, width - totalOf([...others, 0])))];
+  const narrow = [...widths];
+  const last = narrow.length - 1;
+  for (const least of CUTS) {
+    const tooMuch = Math.max(0, totalOf(narrow) - width);
+    const own = narrow[last] ?? 0;
+    narrow[last] = Math.max(Math.min(own, least.last), own - tooMuch);
+    while (totalOf(narrow) > width) {
+      const widest = Math.max(...narrow.slice(0, -1));
+      if (widest <= least.others) break;
+      narrow[narrow.indexOf(widest)] = widest - 1;
+    }
+  }
+  return narrow;
 }
+
+/** How narrow the columns may get, from what reads well to what is better than a broken row. */
+const CUTS = [
+  { last: 20, others: 28 },
+  { last: LEAST, others: LEAST },
+  { last: 1, others: 1 },
+] as const;
 
 /** Takes from the widest column, again and again, until the line fits; from one whose words would break only at last. */
 function narrowed(widths: readonly number[], unbroken: readonly number[], width: number): readonly number[] {
@@ -116,14 +148,12 @@ function start(text: string, width: number): string {
   return taken;
 }
 
-/** The columns that a text takes on a terminal. Most texts are plain, and their width is their length. */
+/**
+ * The columns that a text takes on a terminal, where a CJK character or an emoji takes two. Most texts are plain, and their width
+ * is their length.
+ */
 function widthOf(text: string): number {
   return PLAIN.test(text) ? text.length : stringWidth(text);
 }
 
 const PLAIN = /^[ -~]*$/;
-
-/** `String.padEnd` counts UTF-16 units; a CJK character or an emoji takes two columns. */
-function padded(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - widthOf(text)));
-}

@@ -2,7 +2,7 @@
 import { counted } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import type { LoopReport } from '../loop/report.ts';
-import type { EndRecord } from '../store/end-record.ts';
+import type { EndRecord } from '../projections/end-record.ts';
 import { brief } from './one-line.ts';
 
 /** A commit, and the SCM tasks beside it. */

@@ -1,9 +1,9 @@
 /** What a person reads about changed evidence and changed limits. */
 import type { LoopEvent } from '../loop/event.ts';
-import { changedSentences, failuresOf } from '../loop/evidence-text.ts';
+import { changedSentences, failuresOf } from '../loop/evidence.ts';
 import { withMore } from '../loop/counted.ts';
 import type { LoopState } from '../loop/state.ts';
-import type { EndRecord } from '../store/end-record.ts';
+import type { EndRecord } from '../projections/end-record.ts';
 
 /** Says what an examination found, unless the one before it found the same. */
 export function examinedLines(

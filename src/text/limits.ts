@@ -7,12 +7,19 @@ import type { Policy } from '../loop/policy.ts';
 /** The limits that were changed: `at most 7 iterations, no cost limit`. */
 export function limitWords(limits: Limits): string {
   const { iterations, timeMs, costUsd, tokens, failures, unchanged, outputBytes } = limits;
+  const { limitWaits, attemptsPerItem } = limits;
   return [
     limitText(iterations, 'iteration', (maximum) => counted(maximum, 'iteration')),
     limitText(timeMs, 'time', (maximum) => `${duration(maximum, ' ')} of active time`),
     limitText(costUsd, 'cost', (maximum) => `$${maximum}`),
     limitText(tokens, 'token', (maximum) => counted(maximum, 'token')),
     limitText(failures, 'failure', (maximum) => counted(maximum, 'consecutive failure')),
+    limitText(limitWaits, 'wait', (maximum) => `${counted(maximum, 'wait')} for a usage limit`),
+    limitText(
+      attemptsPerItem,
+      'attempt',
+      (maximum) => `${counted(maximum, 'iteration')} per item of the plan`,
+    ),
     limitText(
       unchanged === null ? null : unchanged?.end,
       'progress',

@@ -302,6 +302,7 @@ function endLines(
     case 'time-exhausted':
     case 'cost-exhausted':
     case 'tokens-exhausted':
+    case 'limit-waits-exhausted':
     case 'stuck':
     case 'prompt-lost':
     case 'bad-input':

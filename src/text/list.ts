@@ -5,85 +5,182 @@ import { costOfLimit, type LimitUse } from '../loop/limit-use.ts';
 import { planCount } from '../loop/plan.ts';
 import { shellQuote } from '../loop/shell-quote.ts';
 import type { LoopRow, Strays } from '../loops/list.ts';
-import type { AgentSurvey } from '../surroundings/survey.ts';
+import type { AgentHere } from '../loops/machine.ts';
 import type { WorktreeSummary } from '../loops/worktrees.ts';
+import { oneLine, visible } from './one-line.ts';
+import { isWaitingState, waitingState } from './waits.ts';
+import { age } from './workers.ts';
 
-/** The list of `ralph ls`, below its head; columns that no loop needs are left out. */
+/** The list of `ralph ls`, below its head; columns that no loop needs are left out, and on a narrow terminal those of the agent. */
 export function loopTable(
   loops: readonly ListedLoop[],
-  withWorkspace: boolean,
+  { width, now }: { readonly width: number; readonly now: number },
 ): readonly (readonly string[])[] {
-  const rows = loops.map(({ row, level }) => cellsOf(row, level));
-  const withCost = rows.some(({ cost }) => cost !== null);
-  const withPlan = rows.some(({ plan }) => plan !== null);
-  const withTags = rows.some(({ tags }) => tags !== null);
-  const lineOf = (row: Cells): readonly string[] => [
-    row.name,
-    row.status,
-    row.iterations,
-    ...(withCost ? [row.cost ?? '-'] : []),
-    ...(withPlan ? [row.plan ?? '-'] : []),
-    row.owner,
-    ...(withTags ? [row.tags ?? ''] : []),
-    ...(withWorkspace ? [row.workspace] : []),
-    row.reason,
+  const rows = loops.map(({ row, level }) => cellsOf(row, level, width, now));
+  const shown = COLUMNS.filter(
+    ({ of, from = 0, isOptional = false }) =>
+      width >= from && (!isOptional || rows.some((row) => row[of] !== '')),
+  );
+  return [
+    shown.map(({ head }) => head),
+    ...rows.map((row) => shown.map(({ of }) => (row[of] === '' && of !== 'reason' ? '-' : row[of]))),
   ];
-  return [HEAD, ...rows].map(lineOf);
 }
 
-const HEAD: Cells = {
-  name: 'NAME',
-  status: 'STATUS',
-  iterations: 'ITERATION',
-  cost: 'COST',
-  plan: 'PLAN',
-  owner: 'OWNER',
-  tags: 'TAG',
-  workspace: 'WORKSPACE',
-  reason: 'REASON',
-};
+/** The cells of one line; empty if there is nothing to say. */
+type Cells = Readonly<
+  Record<
+    | 'name'
+    | 'state'
+    | 'iterations'
+    | 'checks'
+    | 'cost'
+    | 'plan'
+    | 'age'
+    | 'agent'
+    | 'branch'
+    | 'tags'
+    | 'task'
+    | 'reason',
+    string
+  >
+>;
 
-/** The cells of one line. */
-interface Cells {
-  readonly name: string;
-  readonly status: string;
-  readonly iterations: string;
-  /** What is used of the limit on cost, and what of it by children; null if there is neither. */
-  readonly cost: string | null;
-  /** Null without a plan. */
-  readonly plan: string | null;
-  readonly owner: string;
-  /** Null without tags. */
-  readonly tags: string | null;
-  readonly workspace: string;
-  readonly reason: string;
+interface Column {
+  readonly of: keyof Cells;
+  readonly head: string;
+  /** The columns that a terminal must have for it. */
+  readonly from?: number;
+  /** Left out where no loop has it. */
+  readonly isOptional?: true;
 }
+
+const WIDE = 110;
+const VERY_WIDE = 200;
+
+const COLUMNS: readonly Column[] = [
+  { of: 'name', head: 'NAME' },
+  { of: 'state', head: 'STATE' },
+  { of: 'iterations', head: 'ITER' },
+  { of: 'checks', head: 'CHECKS', isOptional: true },
+  { of: 'cost', head: 'COST', isOptional: true },
+  { of: 'plan', head: 'PLAN', isOptional: true },
+  { of: 'age', head: 'AGE' },
+  { of: 'agent', head: 'AGENT', from: WIDE, isOptional: true },
+  { of: 'branch', head: 'BRANCH', from: WIDE, isOptional: true },
+  { of: 'tags', head: 'TAG', isOptional: true },
+  { of: 'task', head: 'TASK' },
+  { of: 'reason', head: 'REASON', from: VERY_WIDE, isOptional: true },
+];
 
 /** `level` indents the name. */
-function cellsOf(row: LoopRow, level: number): Cells {
-  const { name, status, iterations, iterationLimit, owner, workspace, reason, waiting, warning } = row;
-  const { limits, family, tags = [] } = row;
+function cellsOf(row: LoopRow, level: number, width: number, now: number): Cells {
+  const { name, iterations, iterationLimit, about, limits, family, tags = [], worker, status } = row;
   const { plan } = row.record;
+  const { agent, branch, task } = about;
+  const reason = whyOf(row);
+  // Without a column for the reason, what is wrong with the files stands where the task does.
+  const isInTask = width < VERY_WIDE && (status === 'unreadable' || row.warning !== undefined);
   return {
     name: `${'  '.repeat(level)}${name}`,
-    status,
+    state: stateText(row),
     iterations: ofLimit(iterations, iterationLimit),
-    cost: costCell(limits, family?.below ?? null),
-    plan: plan === null ? null : planCount(plan),
-    owner: owner === null ? '-' : String(owner),
-    tags: tags.length === 0 ? null : tags.join(','),
-    workspace,
-    reason: [waiting === null ? (reason ?? []) : `waiting: ${waiting}`, warning ?? []].flat().join('; '),
+    checks: checksCell(row),
+    cost: costCell(limits, row.record.costUsd, width >= WIDE ? (family?.below ?? null) : null) ?? '',
+    plan: plan === null ? '' : planCount(plan),
+    age: worker.startedAt === null ? '' : age(now - worker.startedAt),
+    agent: agent === null ? '' : visible(agent.model ?? agent.name),
+    branch: visible(branch ?? ''),
+    tags: visible(tags.join(',')),
+    task: isInTask ? reason : visible(task ?? ''),
+    reason,
   };
 }
 
-/** What is used of the limit on cost, and what of it by children; null if there is neither. */
-function costCell(limits: readonly LimitUse[], below: FamilyCount['below'] | null): string | null {
-  const used = costOfLimit(limits);
+/** Why it does not run or what it waits for, and what is wrong with its files. */
+function whyOf({ reason, waiting, warning, questions }: LoopRow): string {
+  const question = questions?.[0] === undefined ? null : `asks: ${questions[0].text}`;
+  const why = waiting === null ? (reason ?? question ?? []) : `waiting: ${waiting}`;
+  return visible(oneLine([why, warning ?? []].flat().join('; ')));
+}
+
+/** The state of a loop in a few words. */
+function stateText({ status, questions = [], waiting }: LoopRow): string {
+  if (status === 'running' || status === 'in-session') {
+    if (questions.length > 0) return counted(questions.length, 'question');
+    if (waiting !== null) return waitingState(waiting);
+  }
+  return STATES[status];
+}
+
+const STATES: Readonly<Record<LoopRow['status'], string>> = {
+  running: 'running',
+  paused: 'paused',
+  'in-session': 'in a session',
+  left: 'not running',
+  crashed: 'crashed',
+  unreadable: 'unreadable',
+  done: 'done',
+  waiting: 'needs a person',
+  'iterations-exhausted': 'iteration limit',
+  'time-exhausted': 'time limit',
+  'cost-exhausted': 'cost limit',
+  'tokens-exhausted': 'token limit',
+  'limit-waits-exhausted': 'usage limit',
+  'failures-exhausted': 'failed',
+  stuck: 'stuck',
+  'prompt-lost': 'prompt lost',
+  'bad-input': 'bad input',
+  fatal: 'fatal error',
+  stopped: 'stopped',
+};
+
+/** The loops that wait for a person first, then those that run, then those that have ended well; else the order stays. */
+export function byNeed(rows: readonly LoopRow[]): readonly LoopRow[] {
+  return rows.toSorted((a, b) => needOf(a) - needOf(b));
+}
+
+function needOf({ status, questions = [] }: LoopRow): number {
+  if (status === 'done' || status === 'stopped') return 3;
+  if (questions.length > 0 || status === 'waiting') return 0;
+  return status === 'running' || status === 'in-session' ? 2 : 1;
+}
+
+/** Whether the checks passed when they last ran: `pass`, `1 of 3 fail`; empty if none has run. */
+function checksCell({ verification: { checks } }: LoopRow): string {
+  const failed = checks.filter(({ passed }) => passed === false).length;
+  if (failed > 0) return checks.length === 1 ? 'fail' : `${failed} of ${checks.length} fail`;
+  return checks.some(({ passed }) => passed === true) ? 'pass' : '';
+}
+
+/** What is used of the limit on cost, or without one the cost, and what of it by children; null if there is neither. */
+function costCell(
+  limits: readonly LimitUse[],
+  costUsd: number | null,
+  below: FamilyCount['below'] | null,
+): string | null {
+  const own = costUsd === null || costUsd === 0 ? null : `$${costUsd.toFixed(2)}`;
+  const used = costOfLimit(limits) ?? own;
   if (below === null || below.usd === 0) return used;
   const theirs = `$${below.usd.toFixed(2)} by ${counted(below.loops, 'child', 'children')}`;
   return used === null ? theirs : `${used}, of it ${theirs}`;
 }
+
+/** The colour of a cell of the table; null for none. */
+export function colourOf(head: string | undefined, cell: string): 'green' | 'red' | 'yellow' | null {
+  if (head === 'CHECKS' && cell !== '-') return cell === 'pass' ? 'green' : 'red';
+  if (head !== 'STATE') return null;
+  if (cell === STATES.done) return 'green';
+  if (RED.has(cell)) return 'red';
+  return NO_COLOUR.has(cell) || isWaitingState(cell) ? null : 'yellow';
+}
+
+const RED: ReadonlySet<string> = new Set(
+  (['crashed', 'unreadable', 'failures-exhausted', 'fatal', 'bad-input', 'prompt-lost'] as const).map(
+    (status) => STATES[status],
+  ),
+);
+const NO_COLOUR: ReadonlySet<string> = new Set([STATES.running, STATES['in-session'], STATES.stopped]);
 
 export interface ListedLoop {
   readonly row: LoopRow;
@@ -111,6 +208,17 @@ export function inTree(rows: readonly LoopRow[]): readonly ListedLoop[] {
   const shown = new Set(found.map(({ row }) => row));
   const others = rows.filter((row) => !shown.has(row));
   return found.concat(others.map((row) => ({ row, level: 0 })));
+}
+
+/** The loops of each workspace together, in the order in which the workspaces come first. */
+export function byWorkspace(loops: readonly ListedLoop[]): readonly ListedLoop[] {
+  const groups = new Map<string, ListedLoop[]>();
+  for (const loop of loops) {
+    const group = groups.get(loop.row.workspace);
+    if (group === undefined) groups.set(loop.row.workspace, [loop]);
+    else group.push(loop);
+  }
+  return [...groups.values()].flat();
 }
 
 /** What is said below a list about loops that were left, and about what looks like one. */
@@ -144,7 +252,7 @@ export function worktreeTable(trees: readonly WorktreeSummary[]): readonly (read
 }
 
 /** The supported agents. */
-export function agentTable(agents: readonly AgentSurvey[]): readonly (readonly string[])[] {
+export function agentTable(agents: readonly AgentHere[]): readonly (readonly string[])[] {
   const rows = agents.map(({ name, path, version, triedVersion, tells, calledAs, install }) => [
     name,
     path === null ? 'no' : (version ?? 'yes'),

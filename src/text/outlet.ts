@@ -1,4 +1,4 @@
-import type { Mask, MaskedStream } from '../store/mask.ts';
+import type { Mask, MaskedStream } from '../home/mask.ts';
 import { TerminalSanitizer } from './terminal.ts';
 import { CommandGuard } from './workflow-commands.ts';
 
@@ -8,12 +8,13 @@ import { CommandGuard } from './workflow-commands.ts';
  * file gets, has all bytes that are not secret.
  */
 export class Outlet {
-  readonly #masked: MaskedStream;
+  readonly #masked: MaskedStream | null;
   readonly #sanitizer: TerminalSanitizer | null;
   readonly #guard: CommandGuard | null;
 
-  constructor(mask: Mask, { isTerminal, isJob, isRaw = false }: OutletOptions) {
-    this.#masked = mask.stream();
+  /** `mask` is null for what has no secrets. */
+  constructor(mask: Mask | null, { isTerminal, isJob, isRaw = false }: OutletOptions) {
+    this.#masked = mask?.stream() ?? null;
     this.#guard = !isTerminal && isJob ? new CommandGuard() : null;
     const passes = isRaw && !isTerminal && this.#guard === null;
     this.#sanitizer = passes ? null : new TerminalSanitizer(isTerminal);
@@ -21,21 +22,21 @@ export class Outlet {
 
   /** Use either texts or bytes for one outlet. */
   read(piece: string | Buffer): string | Buffer {
-    return this.#shown(this.#masked.read(piece));
+    return this.#shown(this.#masked?.read(piece) ?? piece);
   }
 
   /** Shows the last word of an unfinished line after a pause, unless a known secret may begin there. */
   release(): string | Buffer {
-    return this.#shown(this.#masked.release());
+    return this.#shown(this.#masked?.release() ?? '');
   }
 
   get isHolding(): boolean {
-    return this.#masked.isHolding;
+    return this.#masked?.isHolding === true;
   }
 
   /** What was held back because it might have been the beginning of a secret or a command. */
   end(): string | Buffer {
-    const rest = this.#shown(this.#masked.end());
+    const rest = this.#shown(this.#masked?.end() ?? '');
     return this.#guard === null ? rest : `${rest.toString()}${this.#guard.end()}`;
   }
 

@@ -3,12 +3,14 @@ import { withMore } from '../loop/counted.ts';
 import type { LoopEvent } from '../loop/event.ts';
 import { planCount, planText } from '../loop/plan.ts';
 import type { LoopState } from '../loop/state.ts';
-import type { EndRecord } from '../store/end-record.ts';
+import type { EndRecord } from '../projections/end-record.ts';
 
 /** The end of the line about a new iteration: `, plan 3/7`. */
 export function planPart({ turn }: LoopState): string {
   const plan = turn.before?.plan;
-  return plan === undefined || plan.problem !== null ? '' : `, plan ${planCount(plan)}`;
+  if (plan === undefined || plan.problem !== null) return '';
+  const blocked = (plan.blocked?.length ?? 0) + (plan.moreBlocked ?? 0);
+  return `, plan ${planCount(plan)}${blocked === 0 ? '' : `, ${blocked} blocked`}`;
 }
 
 /** What a run did to the plan. */

@@ -1,4 +1,5 @@
 import { costText } from '../loop/report.ts';
+import { escapeHtml } from './escape-html.ts';
 import { evidenceRows } from './evidence.ts';
 import { limitChangeText } from './limits.ts';
 import { planRows } from './plan.ts';
@@ -79,7 +80,7 @@ function checksCell({ checkResults, allChecksPassed }: LoopIteration): string {
 type CheckResult = LoopIteration['checkResults'][number];
 
 function foldedCheck({ name, output }: CheckResult): string[] {
-  const summary = `<summary>failing: <code>${inHtml(name)}</code></summary>`;
+  const summary = `<summary>failing: <code>${escapeHtml(name.replaceAll(/\s+/g, ' '))}</code></summary>`;
   return ['<details>', summary, '', fenced(output), '', '</details>', ''];
 }
 
@@ -88,19 +89,11 @@ function failedCheck({ name, output }: CheckResult): string[] {
 }
 
 /** Text that Markdown shows as it is, in a table too. */
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll(/[\\`*_{}[\]<>#|]/g, String.raw`\$&`).replaceAll(/\s+/g, ' ');
 }
 
-function inHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll(/\s+/g, ' ');
-}
-
-function code(text: string): string {
+export function code(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ');
   const ticks = '`'.repeat(longestRun(line) + 1);
   return `${ticks} ${line} ${ticks}`;

@@ -4,7 +4,7 @@ import { counted, duration } from '../loop/counted.ts';
 import type { Policy } from '../loop/policy.ts';
 import type { LoopState } from '../loop/state.ts';
 import { clockTime } from './times.ts';
-import type { EndRecord } from '../store/end-record.ts';
+import type { EndRecord } from '../projections/end-record.ts';
 import type { LoopSummary } from '../loops/summary.ts';
 import type { Answer } from '../session/answer.ts';
 import type { RalphLoopState } from '../session/session-file.ts';

@@ -1,5 +1,5 @@
 import { assumptions } from '../loop/charge.ts';
-import { ofLimit, durationText } from '../loop/counted.ts';
+import { duration, durationText, ofLimit } from '../loop/counted.ts';
 import { howItFailed } from '../loop/exit-code.ts';
 import { limitUse, usesAbove } from '../loop/limit-use.ts';
 import type { SandboxPolicy } from '../loop/policy.ts';
@@ -11,15 +11,24 @@ import type { ChildNow } from '../loops/view.ts';
 import { commitsText } from './commits.ts';
 import { evidenceRows } from './evidence.ts';
 import { limitChangeText } from './limits.ts';
-import { visible, homely } from './one-line.ts';
+import { brief, homely, visible } from './one-line.ts';
+import { troubleText } from './notices.ts';
 import { planRows } from './plan.ts';
 import { localTime } from './times.ts';
 
-/** What `ralph status` says about a loop; `home` is the home folder of the reader, `word` the status in the words of the caller. */
+interface Reader {
+  /** The home folder. */
+  readonly home: string | undefined;
+  /** The status in the words of the caller. */
+  readonly word?: string;
+  readonly now: number;
+  readonly paint?: (colour: 'green' | 'red', text: string) => string;
+}
+
+/** What `ralph status` says about a loop. The documented lines come first. */
 export function statusText(
-  { summary, state, report, children, folder }: LoopView,
-  home: string | undefined,
-  word: string = summary.status,
+  { summary, state, report, children, folder, about, doing }: LoopView,
+  { home, word = summary.status, now, paint = (_, text) => text }: Reader,
 ): string {
   const { reason, waiting, warning, next } = summary;
   const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
@@ -34,12 +43,15 @@ export function statusText(
     `Total failures: ${state.failures.total}`,
     `Inactivity timeout: ${silence === null ? 'none' : timeoutText(silence)}`,
     ...(pattern === undefined ? [] : [`Done pattern: ${pattern.pattern}`]),
+    ...aboutLines(about),
+    ...(doing === null ? [] : [`Now: ${brief(visible(doing.what))}, ${agoText(now - doing.since)}`]),
     ...(summary.owner === null ? [] : [`Owner: process ${summary.owner}`]),
     ...(summary.window === undefined ? [] : [`Window: ${summary.window}`]),
     ...(summary.tags === undefined ? [] : [`Tags: ${summary.tags.join(', ')}`]),
-    ...report.checks.map(
-      ({ command, result }) =>
-        `Check: ${command}: ${result.code === 0 ? 'passed' : `failed (${howItFailed(result)}) — ${result.log}`}`,
+    ...report.checks.map(({ command, result }) =>
+      result.code === 0
+        ? `Check: ${command}: ${paint('green', 'passed')}`
+        : `Check: ${command}: ${paint('red', 'failed')} (${howItFailed(result)}${failingSince(command, report)}) — ${result.log}`,
     ),
     ...planRows(summary.record).map(([label, text]) => `${label === 'plan' ? 'Plan' : 'Ticked'}: ${text}`),
     ...evidenceRows(summary.record).map(
@@ -51,7 +63,9 @@ export function statusText(
       ({ name, uses }) => `Budget of "${name}": ${uses.map(limitUse).join(', ')} used by its family`,
     ),
     ...spendLines({ state, report }),
-    ...(report.rejectedClaims === 0 ? [] : [`Rejected claims: ${report.rejectedClaims}`]),
+    ...(report.rejectedClaims === 0
+      ? []
+      : [`Rejected claims: ${report.rejectedClaims}${rejectionText(report)}`]),
     ...(report.commits === 0 ? [] : [`Commits: ${commitsText(summary.record)}`]),
     ...children.map((child) => `Child: ${childText(child)}`),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
@@ -59,14 +73,59 @@ export function statusText(
     ...(state.policy.sandbox === null ? [] : [capitalized(sandboxLine(state.policy.sandbox))]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(warning === undefined ? [] : [`Warning: ${warning}`]),
+    ...(summary.notices ?? []).map((trouble) => `Notices: ${troubleText(trouble)}`),
     ...(next === null ? [] : [`Next: ${next}`]),
     `Logs: ${homely(folder, home)}`,
   ].join('\n');
 }
 
+function aboutLines({ task, agent, branch }: LoopView['about']): readonly string[] {
+  const model = agent === null || agent.model === null ? '' : ` (model ${visible(agent.model)})`;
+  return [
+    ...(task === null ? [] : [`Task: ${visible(task)}`]),
+    ...(agent === null ? [] : [`Agent: ${visible(agent.name)}${model}`]),
+    ...(branch === null ? [] : [`Branch: ${visible(branch)}`]),
+  ];
+}
+
+/** `40 s` for less than a minute, else `3m 5s`. */
+function agoText(ms: number): string {
+  const text = duration(Math.max(0, ms), ' ');
+  return ms < 60_000 ? text.replace(/s$/, ' s') : text;
+}
+
+/** Since when a check fails without a break, if that is longer than one iteration. */
+function failingSince(command: string, { iterations }: LoopView['report']): string {
+  const ran = iterations.filter(({ checkResults }) => checkResults.some(({ name }) => name === command));
+  const passed = ran.findLastIndex(({ checkResults }) =>
+    checkResults.some((one) => one.name === command && one.passed),
+  );
+  const first = ran[passed + 1];
+  if (first === undefined || first === ran.at(-1)) return '';
+  const isEarlier = passed < 0 && first.iteration > 1;
+  return `, since iteration ${first.iteration}${isEarlier ? ' or earlier' : ''}`;
+}
+
+function rejectionText({ lastRejection, protectedClaims }: LoopView['report']): string {
+  if (lastRejection === null) return '';
+  const { iteration, failed } = lastRejection;
+  const why =
+    failed.length > 0
+      ? `failed: ${failed.map(brief).join(', ')}`
+      : protectedClaims > 0
+        ? 'protected files had changed'
+        : 'the run did not succeed';
+  return ` (the last in iteration ${iteration}, ${why})`;
+}
+
 /** The same for programs. */
-export function statusData({ summary, children }: LoopView): Readonly<Record<string, unknown>> {
-  return { ...summary, ...(children.length === 0 ? {} : { children }) };
+export function statusData({ summary, children, about, doing }: LoopView): Readonly<Record<string, unknown>> {
+  return {
+    ...summary,
+    about,
+    ...(doing === null ? {} : { doing }),
+    ...(children.length === 0 ? {} : { children }),
+  };
 }
 
 /** What the sandbox of a loop is. */

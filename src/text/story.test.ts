@@ -3,8 +3,8 @@ import type { Happening, LoopEvent } from '../loop/event.ts';
 import { presets } from '../loop/presets.ts';
 import { learn, NOTHING_KNOWN } from '../loop/report.ts';
 import { NO_OUTPUT } from '../loop/run.ts';
-import { endRecord } from '../store/end-record.ts';
-import type { Spec } from '../store/spec.ts';
+import { endRecord } from '../projections/end-record.ts';
+import type { Spec } from '../home/spec.ts';
 import { entriesFor, type StoryEntry } from './story.ts';
 
 const START = new Date(2024, 0, 15, 22, 0, 0).getTime();

@@ -1,5 +1,6 @@
 import { howItFailed } from '../loop/exit-code.ts';
-import type { EndRecord } from '../store/end-record.ts';
+import type { EndRecord } from '../projections/end-record.ts';
+import type { LoopFacts } from '../loops/facts.ts';
 import type { WorktreeSummary } from '../loops/worktrees.ts';
 import { isLoopId } from '../loop/child-report.ts';
 import { counted, duration } from '../loop/counted.ts';
@@ -8,49 +9,114 @@ import { NOTHING_SPENT } from '../loop/limits.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import { evidenceRows } from './evidence.ts';
 import { limitChangeText } from './limits.ts';
+import { wrap } from './columns.ts';
 import { commitRows } from './commits.ts';
-import { brief, homely } from './one-line.ts';
+import { lookFirst } from './look-first.ts';
+import {
+  changeRows,
+  checkCountRows,
+  questionRows,
+  rejectionRows,
+  sinceRows,
+  spendRows,
+  waitRows,
+  type Row,
+} from './night-rows.ts';
+import { brief, homely, visible } from './one-line.ts';
+import { onScreen, type Block } from './one-screen.ts';
 import { planRows } from './plan.ts';
 
-/** A label and its text. */
-type Row = readonly [string, string];
-
 interface Beside {
-  /** The work that exists only in the loop's worktree; null if that is unknown. */
-  readonly work: WorktreeSummary['work'] | null;
   /** The home folder of the reader. */
   readonly home: string | undefined;
+  /** The columns that a line may have. */
+  readonly width: number;
+  /** The lines of the screen, which has the name of the loop and the prompt of the shell too. */
+  readonly height: number;
   /** The report of a temporary loop names nothing to look at later. */
   readonly isTemporary?: boolean | undefined;
 }
 
-/** The final report of a loop: why it stopped, what is left to do, what it cost, and how to resume it. */
-export function summary(end: EndRecord, { work, home, isTemporary = false }: Beside): readonly string[] {
-  const rows: readonly Row[] = [
+/** The report of a loop below its name: at the end of the loop, and whenever a person asks for it. */
+export function summary(facts: LoopFacts, { width, height, ...beside }: Beside): readonly string[] {
+  const blocks: Block[] = [];
+  for (const [label, text] of summaryRows(facts, beside)) {
+    const lines = text.split('\n').flatMap((line) => laidOut(label, line, width - INDENT.length));
+    const above = label === '' || label === blocks.at(-1)?.label ? blocks.pop() : undefined;
+    const [first = '', ...others] = lines.map((line, index) => indented(index === 0 ? label : '', line));
+    blocks.push({ label: above?.label ?? label, lines: [...(above?.lines ?? []), first, ...others] });
+  }
+  const all = blocks.flatMap(({ lines }) => lines);
+  const others = isError(facts.end) ? 3 : 2;
+  const shown = onScreen(blocks, Math.max(LEAST_HEIGHT, height) - others).flatMap(({ lines }) => lines);
+  // The story has what is left out.
+  return shown.length === all.length ? all : shown.map((line) => line.replace(/^  story/, '  more '));
+}
+
+/** On a smaller screen, a person scrolls. */
+const LEAST_HEIGHT = 24;
+
+function indented(label: string, line: string): string {
+  return `  ${label.padEnd(11)} ${line}`;
+}
+
+const INDENT = ' '.repeat('  label       '.length);
+
+/** A path or a command stays in one piece, so that a person can copy it. */
+function laidOut(label: string, text: string, width: number): readonly string[] {
+  return TO_COPY.has(label) || width === Infinity ? [text] : wrap(text, width);
+}
+
+const TO_COPY: ReadonlySet<string> = new Set([
+  'details',
+  'logs',
+  'story',
+  'follow',
+  'resume',
+  'merge',
+  'worktree',
+]);
+
+/** Why the loop stopped, what is left to do, what it did and what that cost, and how to continue. */
+export function summaryRows(
+  facts: LoopFacts,
+  { home, isTemporary = false }: Omit<Beside, 'width' | 'height'>,
+): readonly Row[] {
+  const { end, task, work } = facts;
+  const first = isTemporary ? [] : lookFirst(facts);
+  return [
+    ...(task === null ? [] : [['task', visible(task)] as const]),
     ...(isError(end) ? [] : [['result', end.reason] as const]),
+    ...first.map((text, index): Row => [index === 0 ? 'look first' : '', text]),
     ...(end.stop_reason === undefined ? [] : [['stop_reason', end.stop_reason] as const]),
     ['iterations', iterations(end)],
+    ...sinceRows(facts),
     ...end.limitChanges.map((change): Row => ['limit', limitChangeText(change)]),
-    ...checkRows(end),
+    ...checkCountRows(facts),
+    ...checkRows(facts),
     ...planRows(end),
     ...evidenceRows(end),
+    ...changeRows(facts),
     ...commitRows(end),
     ...childRows(end),
     ...leftoverRows(end),
+    ...questionRows(facts),
+    ...waitRows(facts),
     ...worktreeRows(end, work),
     ['cost', cost(end)],
+    ...spendRows(facts),
     ['time', time(end)],
-    ...(isTemporary ? [] : placeRows(end, home)),
+    ...(isTemporary ? [] : placeRows(facts, home)),
   ];
-  return rows.map(([label, text]) => `  ${label.padEnd(11)} ${text}`);
 }
 
 /** Where to look for more, and how to continue. */
-function placeRows(end: EndRecord, home: string | undefined): readonly Row[] {
+function placeRows({ end, status }: LoopFacts, home: string | undefined): readonly Row[] {
   return [
     ['details', end.folder],
     ['logs', homely(end.state, home)],
     ['story', `ralph story ${end.name}`],
+    ...(status === 'running' ? [['follow', `ralph logs ${end.name} -f`] as const] : []),
     ...(end.next === null ? [] : [['resume', end.next] as const]),
   ];
 }
@@ -71,20 +137,17 @@ function iterations(end: EndRecord): string {
   return `${end.iterations}${limit}${counts.length === 0 ? '' : ` (${counts.join(', ')})`}`;
 }
 
-function checkRows({
-  failingChecks,
-  fixedChecks,
-  rejectedClaims,
-  protectedClaims,
-  unclaimed,
-}: EndRecord): readonly Row[] {
+function checkRows(facts: LoopFacts): readonly Row[] {
+  const { failingChecks, fixedChecks, rejectedClaims, protectedClaims, unclaimed } = facts.end;
   return [
     ...failingChecks.map(({ command, exit, timedOut, flooded = false, log, failedBefore }): Row => {
       const how = `${howItFailed({ code: exit, timedOut, flooded })}${BEFORE.get(failedBefore) ?? ''}`;
       return ['failing', `${brief(command)} (${how}) — ${log}`];
     }),
     ...fixedChecks.map((command): Row => ['fixed', `${brief(command)} (failed before the loop)`]),
-    ...(rejectedClaims === 0 ? [] : [['rejected', claims(rejectedClaims, protectedClaims)] as const]),
+    ...(rejectedClaims === 0
+      ? []
+      : [['rejected', claims(rejectedClaims, protectedClaims)] as const, ...rejectionRows(facts)]),
     ...(unclaimed ? [['note', UNCLAIMED] as const] : []),
   ];
 }

@@ -7,7 +7,12 @@ export function localTime(moment: number): string {
   return `${day}T${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** The same with microseconds: `2024-01-15T10:30:00.123000`. */
+/** The same to the minute, as people read it: `2024-01-15 10:30`. */
+export function localMinute(moment: number): string {
+  return localTime(moment).slice(0, -3).replace('T', ' ');
+}
+
+/** A moment with microseconds: `2024-01-15T10:30:00.123000`. */
 export function preciseLocalTime(moment: number): string {
   return `${localTime(moment)}.${String(moment % 1000).padStart(3, '0')}000`;
 }
@@ -27,6 +32,12 @@ export function timeOfDay(moment: number, now: number): string {
 export function stamp(at: number, isDated: boolean = false): string {
   const [date = '', time = ''] = localTime(at).split('T');
   return isDated ? `[${date} ${time}] ` : `[${time}] `;
+}
+
+/** When a message was posted, in local time: `2026-02-05 10:00:00`; null if it does not say. */
+export function postedAt({ ts }: { readonly ts: string }): string | null {
+  const moment = Date.parse(ts);
+  return Number.isNaN(moment) ? null : localTime(moment).replace('T', ' ');
 }
 
 function two(value: number): string {

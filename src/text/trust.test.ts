@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { contentIn, entriesIn, type SettingsContent } from '../config/consent.ts';
-import type { Settings } from '../config/config.ts';
+import { contentIn, entriesIn, type SettingsContent } from '../settings/consent.ts';
+import type { Settings } from '../settings/settings.ts';
 import { fullText, settingsText, type SettingsText } from './trust.ts';
 
 const FILE = '.ralph/settings.json';

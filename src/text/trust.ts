@@ -5,8 +5,8 @@
  * 2. Runs of blanks are counted instead of shown: a command could go on behind them, out of sight.
  * 3. What is executed comes first. What is cut says so, and the question is not asked about it.
  */
-import type { Entry, SettingsContent, SettingsEntries, Use } from '../config/consent.ts';
-import type { Trust } from '../store/trust-of.ts';
+import type { Entry, SettingsContent, SettingsEntries, Use } from '../settings/consent.ts';
+import type { Trust } from '../settings/trust-of.ts';
 import { counted } from '../loop/counted.ts';
 import { wrap } from './columns.ts';
 import { visible } from './one-line.ts';

@@ -42,6 +42,18 @@ export function waitingFor(
   return drivenBy === 'process' ? childrenText(state) : null;
 }
 
+/** The same in a few words, for the state in a list: `usage limit until 03:00`, `stopping`. */
+export function waitingState(waiting: string): string {
+  const pending = /then the loop (stop|pause)s$/.exec(waiting);
+  if (pending !== null) return pending[1] === 'stop' ? 'stopping' : 'pausing';
+  const what = waiting.replace(/ \(.*/s, '').replace(/(\d\d:\d\d):\d\d$/, '$1');
+  return what.includes(' until ') ? what : `waiting: ${what}`;
+}
+
+export function isWaitingState(state: string): boolean {
+  return /^waiting: | until |^(?:stopp|paus)ing$/.test(state);
+}
+
 /** How much longer the loop waits for a usage limit than the provider has announced, and why; null if it does not. */
 export function longerWaitText(state: LoopState): string | null {
   const { run, sharedLimit } = state.turn;

@@ -22,7 +22,7 @@ interface WorkerRecord extends Omit<LoopSummary, 'status'> {
   readonly metadata: { readonly ralph: true; readonly ralph_iteration: number };
 }
 
-export function workerRecord({ worker, ...summary }: LoopRow): WorkerRecord {
+export function workerRecord({ worker, about: _about, ...summary }: LoopRow): WorkerRecord {
   const { status, cmd, startedAt, cwd, pid, tmux, worktree, iteration } = worker;
   return {
     ...summary,
@@ -52,7 +52,7 @@ export function workerTable(rows: readonly LoopRow[], now: number): readonly (re
 }
 
 /** The largest unit alone: `45s`, `15m`, `6h`, `3d`. */
-function age(ms: number): string {
+export function age(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 60) return `${seconds}s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;

@@ -10,8 +10,7 @@
  * 5. Objects are addressed by id (`@3`, `%5`). tmux would take `agent` for `agent-2` where there is no `agent`.
  */
 import { join } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../files/files.ts';
-import { makeFolders } from '../files/make-folders.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER, makeFolders } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { exec } from '../process/exec.ts';
 import { UserError } from '../user-error.ts';

@@ -45,7 +45,7 @@ describe.each(Object.values(REAL_AGENTS))('$name', (agent) => {
   });
 });
 
-it('codex in its own sandbox writes the workspace and its desk, and not the state of its loop', async () => {
+it('codex in its own sandbox writes the workspace and its workspace folder, and not the state of its loop', async () => {
   const agent = REAL_AGENTS.codex;
   const bin = await install(agent.package);
   const state = '"$XDG_STATE_HOME"/ralph/loops/*/spec.json';

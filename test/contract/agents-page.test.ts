@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ALL_AGENTS } from '../../src/agents/all-agents.ts';
+import { ALL_AGENTS } from '../../src/agents/agents.ts';
 import { faultsSection } from './faults-section.ts';
 
 it('docs/agents.md describes every agent', async () => {
@@ -66,7 +66,7 @@ const HOW_IT_WORKS = [
   '| the stream reports | Ralph |',
   '| --- | --- |',
   '| success | runs the checks and judges the claim |',
-  '| a usage limit | waits for the reset: the time in a field, else the time in the text (with its time zone), else 1, 5, 15, 30, 60 minutes; charges nothing; ends the loop at once if the reset comes after `--max-time`; other loops of the same account wait too; `ralph resume NAME --now` retries at once |',
+  '| a usage limit | waits for the reset: the time in a field, else the time in the text (with its time zone), else 1, 5, 15, 30, 60 minutes; charges nothing; ends the loop at once if the reset comes after `--max-time`; after `--max-limit-waits` such waits (default: unlimited) the next limit ends it; other loops of the same account wait too; `ralph resume NAME --now` retries at once |',
   '| overload, a server error, no connection, a broken stream, a page of a captive portal | retries after 1, 2, 4 … 300 seconds, for about a day (300 times); charges nothing (`--max-time` bounds it) |',
   '| its start and nothing else, up to the inactivity timeout | retries in the same way, at most five times in a row; charges nothing |',
   '| an authentication error, missing credit, a proxy that blocks the provider, an unknown model, a denied tool | ends the loop at once and says how to fix it |',

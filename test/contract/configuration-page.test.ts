@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { settingsOf } from '../../src/config/policy.ts';
-import { jsonSchema } from '../../src/config/schema.ts';
-import { FLAGS } from '../../src/config/config.ts';
+import { settingsOf } from '../../src/settings/policy.ts';
+import { jsonSchema } from '../../src/settings/schema.ts';
+import { FLAGS } from '../../src/settings/settings.ts';
 import { presets } from '../../src/loop/presets.ts';
 
 it('settings.schema.json is the schema as JSON', async () => {
@@ -22,7 +22,7 @@ function page(): string {
     return `| \`${key}\` | ${type} | ${byDefault} | ${flag === undefined ? '' : `\`${flag}\``} | ${description} |`;
   });
   return [
-    '<!-- Made by `npm run docs` from src/config/schema.ts. Do not edit. -->',
+    '<!-- Made by `npm run docs` from src/settings/schema.ts. Do not edit. -->',
     '',
     '# Configuration',
     '',
@@ -61,8 +61,8 @@ file; \`ralph config\` shows the values in effect, each with the file and line, 
 - The \`agent\` settings apply to the agent that they name. With \`--agent\` for another one, or a command after \`--\`, only
   \`agent.env.drop\` still applies. \`--check\` replaces all \`checks\`.
 - \`$XDG_CONFIG_HOME/ralph/settings.json\` (\`~/.config/ralph/settings.json\`) has your own settings for all workspaces. It
-  can have only \`sandbox\`, which a repository's settings cannot weaken ([sandbox.md](sandbox.md)), \`mcp\` ([mcp.md](mcp.md)) and
-  \`children.unrelated\`, which takes loops started with \`--no-child\` out of the budget of the loop whose run starts them
+  can have only \`sandbox\`, which a repository's settings cannot weaken ([sandbox.md](sandbox.md)), \`mcp\` ([mcp.md](mcp.md)),
+  \`notify\` and \`on\`, also with addresses and keys ([notices.md](notices.md)), and \`children.unrelated\`, which takes loops started with \`--no-child\` out of the budget of the loop whose run starts them
   ([children-and-bus.md](children-and-bus.md#one-budget)).
 - The other presets have other defaults ([presets.md](presets.md)). Without a \`preset\` in any file or on the command line, a file
   with \`maximumIterations\` or \`guardrails\`, the names of document 001, chooses \`ralph-cli\`, and Ralph says so.

@@ -49,11 +49,15 @@ describe('the layers', () => {
   it.each([
     ['loop/a.ts', 'files/files.ts'],
     ['loop/a.ts', 'zod'],
-    ['git/a.ts', 'store/store.ts'],
+    ['git/a.ts', 'home/home.ts'],
     ['engine/a.ts', 'agents/agent.ts'],
-    ['library/a.ts', 'config/schema.ts'],
+    ['library/a.ts', 'settings/schema.ts'],
+    ['library/a.ts', 'owner/owner.ts'],
+    ['mcp/a.ts', 'home/home.ts'],
+    ['mcp/a.ts', 'bus/records.ts'],
     ['cli/a.ts', 'git/git.ts'],
-    ['text/a.ts', 'store/store.ts'],
+    ['cli/a.ts', 'projections/end-record.ts'],
+    ['text/a.ts', 'home/home.ts'],
   ])('%s may not import %s', (file, path) => {
     expect(problems(new Map([[file, [path]]]))).toEqual([
       `${file} imports ${path}, which scripts/import-graph.mjs does not allow`,

@@ -6,7 +6,10 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 const text = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const page = text('docs/library.md');
 const shown = [...page.matchAll(/```ts\n([^]*?)```\n(?:\nIt prints\n\n```text\n([^]*?)```)?/g)];
-const examples = readdirSync(new URL('../../examples', import.meta.url));
+/** The programs that use the library; `http-page.ts` is a front of Ralph itself (test/e2e/http-page.test.ts). */
+const examples = readdirSync(new URL('../../examples', import.meta.url)).filter(
+  (file) => file !== 'http-page.ts',
+);
 
 describe('docs/library.md', () => {
   it.each(examples)('shows examples/%s and its output', async (file) => {

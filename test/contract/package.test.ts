@@ -137,8 +137,8 @@ describe('the tarball', () => {
   it('contains a licence beside every bundled package', () => {
     expect(paths).toContain('dist/agents/pydantic-genai-prices.LICENSE');
     expect(paths).toContain('dist/bus/js-yaml.LICENSE');
-    expect(paths).toContain('dist/config/zod.LICENSE');
-    expect(paths).toContain('dist/plan/markdown-it.LICENSE');
+    expect(paths).toContain('dist/settings/zod.LICENSE');
+    expect(paths).toContain('dist/checks/markdown-it.LICENSE');
     expect(paths).toContain('dist/cli/commander.LICENSE');
     expect(paths).toContain('dist/cli/jsonc-parser.LICENSE');
     expect(paths).toContain('dist/cli/modelcontextprotocol-server.LICENSE');

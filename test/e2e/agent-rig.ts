@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Program, Running } from '../rig/cli/program.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import type { Turn } from '../rig/cli/turn.ts';
@@ -11,6 +12,8 @@ export async function setUpAgents(): Promise<AgentRig> {
   return new AgentRig(rig);
 }
 
+/** With a wake lock that locks nothing. */
+const TOOLS = fileURLToPath(new URL('../rig/bin', import.meta.url));
 const TASK = ['run', 'a task', '--name', 'a'];
 
 export class AgentRig {
@@ -20,7 +23,7 @@ export class AgentRig {
 
   constructor(rig: Rig) {
     this.rig = rig;
-    this.env = { PATH: `${join(rig.folder, 'bin')}:/usr/bin:/bin` };
+    this.env = { PATH: `${join(rig.folder, 'bin')}:${TOOLS}:/usr/bin:/bin` };
   }
 
   /** Puts the remote-controlled agent into PATH under this name. */

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const LIBRARY = new URL('../../dist/index.js', import.meta.url).href;
 const MAIN = new URL('../../dist/cli/main.js', import.meta.url).pathname;
+const EMBEDDED = new URL('../fixtures/embeds-loops.mjs', import.meta.url).pathname;
 
 let folder: string;
 let started: ChildProcess[];
@@ -72,6 +73,40 @@ it('a loop whose program was killed does not call the agent again for the same r
   expect(ralph('status', 'mine')).toContain('done');
 });
 
+it('a program that runs loops of every kind gets not one byte on its stdout and stderr', () => {
+  const work = join(folder, 'work');
+  mkdirSync(join(work, 'tasks', 'one'), { recursive: true });
+  const git = (...args: string[]): unknown => execFileSync('git', args, { cwd: work, env: env() });
+  git('init', '--quiet');
+  git('config', 'user.name', 'a');
+  git('config', 'user.email', 'a@b');
+  git('commit', '--quiet', '--allow-empty', '--message', 'begin');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [EMBEDDED, join(folder, 'happened')], {
+    cwd: work,
+    env: env(),
+    timeout: 50_000,
+  });
+  expect({ status, stdout: stdout.toString(), stderr: stderr.toString() }).toEqual({
+    status: 0,
+    stdout: '',
+    stderr: '',
+  });
+  expect(JSON.parse(readFileSync(join(folder, 'happened'), 'utf8'))).toEqual({
+    checked: {
+      success: true,
+      totalIterations: 3,
+      checks: [false, false, true],
+      errors: [null, 'the agent tripped', null],
+      wasTold: true,
+      saw: ['text', 'tool.end', 'check.finished', 'control.received'],
+    },
+    scripted: { stopReason: 'max_iterations', totalIterations: 2, exitCode: 1 },
+    stopped: ['stopped', 'paused'],
+    documented: { success: true, hasWorktree: true, isRemoved: true },
+    refused: ['UserError', expect.stringContaining('unknown agent "no-such-agent"'), 'stopped'],
+  });
+});
+
 it('the library loads no engine, parser, schema or terminal prompt before a program creates a loop', () => {
   const program = join(folder, 'loaded.mjs');
   const hooks = join(folder, 'hooks.mjs');
@@ -88,7 +123,7 @@ it('the library loads no engine, parser, schema or terminal prompt before a prog
   expect(loaded.length).toBeGreaterThan(5);
   expect(
     loaded.filter((url) =>
-      /zod|clack|commander|yaml|jsonc|genai-prices|\/(?:engine|owner|scm|store|agents|hosts|process|git)\//.test(
+      /zod|clack|commander|yaml|jsonc|genai-prices|\/(?:engine|loops|owner|workspace|home|bus|agents|hosts|process|git)\//.test(
         url,
       ),
     ),

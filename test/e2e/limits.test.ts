@@ -83,6 +83,20 @@ describe('a usage limit', () => {
     await first.ended;
   });
 
+  it('ends the loop with --max-limit-waits once it has waited that often, and ralph set changes the number', async () => {
+    agents.installs('claude');
+    const program = agents.run('--agent', 'claude', '--max-limit-waits', '1');
+    const turn = await rig.nextTurn();
+    await turn.prints(limited(inAnHour()));
+    await turn.exits(1);
+    await program.says('usage limit reached, waiting until');
+    const set = await rig.does('set', 'a', 'max-limit-waits=0');
+    expect(set).toMatchObject({ code: 0 });
+    exits(await program.ended, 1);
+    expect(rig.loop('a').state.outcome).toMatchObject({ type: 'limit-waits-exhausted', waits: 0 });
+    expect((await rig.does('status', 'a')).stdout).toContain('the loop waits for none (--max-limit-waits)');
+  });
+
   it('does not apply if the agent only quotes it', async () => {
     agents.installs('claude');
     const program = agents.run('--agent', 'claude');
@@ -245,7 +259,8 @@ describe('a spending limit', () => {
 describe('the output of ralph run', () => {
   it('S2.83 S2.84 S2.85 S2.86 shows a few lines for each tool, the to-do list and a summary', async () => {
     agents.installs('claude');
-    const program = agents.run('--agent', 'claude', '--emoji');
+    const ralphCli = ['--preset', 'ralph-cli', '--completion-promise', 'DONE'];
+    const program = agents.run('--agent', 'claude', '--emoji', ...ralphCli);
     const turn = await rig.nextTurn();
     const uses = (name: string, id: string, input: object): string =>
       json({

@@ -277,36 +277,40 @@ describe('an agent inside a run', () => {
     }
   });
 
-  it('works in a sandbox through the desk and the owner', { ...SLOW, tags: ['bwrap'] }, async () => {
-    const stage = openLoadedStage();
-    const config = join(stage.env['HOME'] ?? '', '.config/ralph/settings.json');
-    mkdirSync(dirname(config), { recursive: true });
-    writeFileSync(config, JSON.stringify({ sandbox: { write: [stage.plan, dirname(stage.agent)] } }));
-    stage.settings({ agent: { command: stage.agent } });
-    const list = [
-      ['loop_status', {}],
-      ['post_message', { text: 'from the sandbox' }],
-      ['read_messages', {}],
-      ['check_results', {}],
-      ['start_child', { task: 'a part', name: 'part', max_iterations: 1 }],
-      ['wait_for_child', { name: 'part', seconds: 30 }],
-      ['claim_done', {}],
-    ] as const;
-    const bare = calls(stage, [['loop_status', {}]], { env: ['PATH', 'HOME'] });
-    stage.plans(1, `${bare}; mv "$FAKE_CALL/mcp" "$FAKE_CALL/bare"; ${calls(stage, list)}`);
-    const { code, stderr } = await stage.run('-p', 'work', '-m', '1', '--check', 'true');
-    expect({ code, stderr }).toMatchObject({ code: 0 });
-    const { tools, answers } = answered(stage, 1);
-    expect(tools.toSorted()).toEqual(INSIDE);
-    expect(answers.map(({ isError }) => isError)).not.toContain(true);
-    expect(answers[0]?.text).toContain('"sandbox": true');
-    expect(stage.given(1, 'bare')).toContain(String.raw`\"sandbox\": true`);
-    expect(answers[2]?.text).toContain('from the sandbox');
-    expect(answers[3]?.text).toBe('true: has not run yet');
-    expect(answers[4]?.text).toContain('"name": "part"');
-    expect(answers[5]?.text).toContain('part: iteration limit reached: 1');
-    expect(readFileSync(stage.path('.ralph/loops/it/TASK-MESSAGE-BUS.md'), 'utf8')).toContain(
-      'from the sandbox',
-    );
-  });
+  it(
+    'works in a sandbox through the workspace folder and the owner',
+    { ...SLOW, tags: ['bwrap'] },
+    async () => {
+      const stage = openLoadedStage();
+      const config = join(stage.env['HOME'] ?? '', '.config/ralph/settings.json');
+      mkdirSync(dirname(config), { recursive: true });
+      writeFileSync(config, JSON.stringify({ sandbox: { write: [stage.plan, dirname(stage.agent)] } }));
+      stage.settings({ agent: { command: stage.agent } });
+      const list = [
+        ['loop_status', {}],
+        ['post_message', { text: 'from the sandbox' }],
+        ['read_messages', {}],
+        ['check_results', {}],
+        ['start_child', { task: 'a part', name: 'part', max_iterations: 1 }],
+        ['wait_for_child', { name: 'part', seconds: 30 }],
+        ['claim_done', {}],
+      ] as const;
+      const bare = calls(stage, [['loop_status', {}]], { env: ['PATH', 'HOME'] });
+      stage.plans(1, `${bare}; mv "$FAKE_CALL/mcp" "$FAKE_CALL/bare"; ${calls(stage, list)}`);
+      const { code, stderr } = await stage.run('-p', 'work', '-m', '1', '--check', 'true');
+      expect({ code, stderr }).toMatchObject({ code: 0 });
+      const { tools, answers } = answered(stage, 1);
+      expect(tools.toSorted()).toEqual(INSIDE);
+      expect(answers.map(({ isError }) => isError)).not.toContain(true);
+      expect(answers[0]?.text).toContain('"sandbox": true');
+      expect(stage.given(1, 'bare')).toContain(String.raw`\"sandbox\": true`);
+      expect(answers[2]?.text).toContain('from the sandbox');
+      expect(answers[3]?.text).toBe('true: has not run yet');
+      expect(answers[4]?.text).toContain('"name": "part"');
+      expect(answers[5]?.text).toContain('part: iteration limit reached: 1');
+      expect(readFileSync(stage.path('.ralph/loops/it/TASK-MESSAGE-BUS.md'), 'utf8')).toContain(
+        'from the sandbox',
+      );
+    },
+  );
 });

@@ -62,18 +62,16 @@ it('ralph config fits and loses nothing', async () => {
   expect(cells('checks')[0]).toContain(JSON.stringify(LONG).replaceAll(' ', ''));
 });
 
-it('ralph ls and ralph status cut the reason', async () => {
-  const reason = 'x'.repeat(60);
-  const script = `echo '{"type":"result","subtype":"error","is_error":true,"result":"${reason}"}'; exit 1`;
+it('ralph ls and ralph status cut the task', async () => {
   await rig.does(
     'run',
-    'task',
+    'a task '.repeat(20),
     '--name',
     'a-loop-with-a-rather-long-name',
     '-m',
     '1',
     '--',
-    ...rig.plain(script),
+    ...rig.plain('exit 1'),
   );
   for (const command of ['ls', 'status']) {
     // oxlint-disable-next-line no-await-in-loop -- one after the other
@@ -81,6 +79,23 @@ it('ralph ls and ralph status cut the reason', async () => {
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     expect(lines[1]).toMatch(/^a-loop-with-a-rather-long-name .*…$/);
   }
+});
+
+it('ralph report and the end of a loop have the same text, wrapped at words, and name the first step', async () => {
+  const check = 'echo the cart has a total that is not the sum of what was put into it before >&2; exit 1';
+  const words = ['run', 'make the cart add up what is in it, and then show it', '--name', 'it', '-m', '1'];
+  const end = await shown(...words, '--check', check, '--', ...rig.plain('echo "<promise>DONE</promise>"'));
+  const told = await shown('report', 'it');
+  expect(end.slice(end.indexOf(told[0] ?? ''))).toEqual(told);
+  expect(told.filter((line) => line.length > 80)).toEqual([]);
+  // All of it is on the screen.
+  expect(told[0]).toBe('ralph: it iterations-exhausted');
+  const text = told.map((line) => line.trim()).join(' ');
+  expect(text).toContain(`look first  the output of ${check}: .ralph/loops/it/runs/0001/checks/`);
+  expect(text).toContain(
+    `rejected    1 claim to be done, contradicted by a check iteration 1, failed: ${check}`,
+  );
+  expect(text).toContain('resume      ralph resume it -m 2');
 });
 
 it('the status line of a run shows the iteration, and what is used of a cost limit', async () => {

@@ -100,7 +100,7 @@ await hook.handler({ event: 'session.idle', sessionId: 's1' });`;
 
   // The examples and a CommonJS program compile against the types of the package.
   symlinkSync(join(ROOT, 'node_modules', '@types'), join(folder, 'node_modules', '@types'));
-  const examples = readdirSync(join(ROOT, 'examples'));
+  const examples = readdirSync(join(ROOT, 'examples')).filter((file) => file !== 'http-page.ts');
   for (const file of examples) copyFileSync(join(ROOT, 'examples', file), join(folder, file));
   const typed = `import ralph = require('ralph-loop');\nexport const run: Promise<ralph.LoopResult> = ralph.runLoop({ prompt: 'x', agent: 'claude' });\n`;
   writeFileSync(join(folder, 'typed.cts'), typed);

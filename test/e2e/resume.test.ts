@@ -5,7 +5,7 @@ import { exits, type Program } from '../rig/cli/program.ts';
 import { until } from '../rig/cli/until.ts';
 import { claims, firstTurn, firstTurnOfProcess } from '../rig/cli/first-turn.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
-import { post } from '../../src/store/inbox.ts';
+import { post } from '../../src/home/inbox.ts';
 
 let rig: Rig;
 beforeEach(async () => {

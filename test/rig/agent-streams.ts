@@ -110,7 +110,7 @@ export function listen(agent: Recorded, pieces: readonly Buffer[], hearing: Hear
       shown: { offset: 0 },
       startedAt,
       folder,
-      desk: folder,
+      workspaceFolder: folder,
       argv: [agent],
       env: () => env,
       session,

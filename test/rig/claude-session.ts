@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isRecord } from '../../src/loop/shape.ts';
-import { claudeHook } from '../../src/session/claude.ts';
+import { claudeHook } from '../../src/programs/claude/events.ts';
 import { openSessionPlace, type SessionPlace } from './session-place.ts';
 
 /** Opens a session with its own state and workspace for the current test. */

@@ -1,7 +1,7 @@
-import type { OpencodeClient, OpencodeInput } from '../../src/hook/opencode-client.ts';
-import { opencodeHooks, type OpencodeHooks } from '../../src/hook/opencode-hooks.ts';
-import type { StepDriver } from '../../src/hook/step-driver.ts';
-import type { Toast } from '../../src/hook/types.ts';
+import type { OpencodeClient, OpencodeInput } from '../../src/programs/opencode/client.ts';
+import { opencodeHooks, type OpencodeHooks } from '../../src/programs/opencode/hooks.ts';
+import type { StepDriver } from '../../src/session/hook/step-driver.ts';
+import type { Toast } from '../../src/session/hook/types.ts';
 
 /** opencode as a plugin sees it: its client and its events, in the shape that version 1.18 has. It has no model. */
 export class FakeOpencode {

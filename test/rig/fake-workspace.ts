@@ -7,9 +7,9 @@ import type { Life } from './life.ts';
 import type { AgentProcess, FakeWorld } from './world.ts';
 
 /** The folders of a fake world, as one driver process sees them. */
-export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspace {
+export function fakeWorkspace(world: FakeWorld, life: Life, workspaceFolder: WorkspaceFolder): Workspace {
   return {
-    look: (effect) => life.takes(1, effect.key, () => world.look(effect)),
+    probe: (effect) => life.takes(1, effect.key, () => world.look(effect)),
     moveAside(markers) {
       life.touches('moving a marker');
       if (!life.isDead) world.moveAside(markers);
@@ -21,7 +21,7 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
     },
     writePrompt: ({ run }) =>
       life.takes(1, `the prompt of run ${run}`, () => {
-        if (desk.promptLostAt === run) return { error: LOST };
+        if (workspaceFolder.promptLostAt === run) return { error: LOST };
         world.prompts.add(run);
         return { path: `runs/${run}/prompt.md`, hash: run, base: run };
       }),
@@ -30,7 +30,8 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
       if (process === undefined) throw new Error(`run ${id} is read but was never started`);
       return reader(process, world);
     },
-    knownLimit: (now) => (desk.limit !== null && desk.limit.resetsAt > now ? desk.limit : null),
+    knownLimit: (now) =>
+      workspaceFolder.limit !== null && workspaceFolder.limit.resetsAt > now ? workspaceFolder.limit : null,
     // Walking a big tree takes time, and an agent may exit meanwhile.
     changedAfter: () => life.later(2, () => null),
     fullDisk: () => null,
@@ -64,7 +65,9 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
     sparedGroups: () => [],
     familyCount: () => null,
     childChanges({ children }) {
-      const living = [...desk.children].filter(([, endsAt]) => endsAt > world.clock).map(([child]) => child);
+      const living = [...workspaceFolder.children]
+        .filter(([, endsAt]) => endsAt > world.clock)
+        .map(([child]) => child);
       return [
         ...living
           .filter((child) => !children.includes(child))
@@ -75,19 +78,19 @@ export function fakeWorkspace(world: FakeWorld, life: Life, desk: Desk): Workspa
       ];
     },
     edits({ policy }) {
-      const { edited } = desk;
+      const { edited } = workspaceFolder;
       if (edited === null) return [];
       // A driver that crashed before writing it finds the edit again.
       if (JSON.stringify(edited) !== JSON.stringify(policy))
         return [{ type: 'policy.changed', policy: edited }];
-      desk.edited = null;
+      workspaceFolder.edited = null;
       return [];
     },
   };
 }
 
 /** What people and other loops have left for the driver; it survives a crash. */
-export interface Desk {
+export interface WorkspaceFolder {
   /** Child loops, and when they end. */
   readonly children: Map<string, number>;
   /** A usage limit that another loop of the account hit. */

@@ -33,13 +33,13 @@ const LONG = [
   'test/scenarios/commits',
   'test/scenarios/rewinds',
   'test/scenarios/snapshots',
-  'test/scenarios/state-and-desk',
+  'test/scenarios/state-and-workspace-folder',
   'test/scenarios/checkpoints',
   'test/scenarios/worktrees',
   'test/e2e/packed',
   'test/contract/library-page',
   'test/e2e/provider-faults',
-  'src/hook/opencode-hooks',
+  'src/programs/opencode/hooks',
   'test/e2e/signals',
   'test/e2e/questions',
   'test/e2e/consent',
@@ -56,7 +56,7 @@ const LONG = [
   'src/git/commit-histories',
   'src/git/restore-histories',
   'src/library/architect-loop',
-  'src/store/lock',
+  'src/home/lock',
 ];
 
 export class LongestFirst extends BaseSequencer {

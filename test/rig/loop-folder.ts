@@ -5,11 +5,11 @@ import { onTestFinished, vi } from 'vitest';
 import { openJournal } from '../../src/journal/file.ts';
 import { DEFAULT_POLICY } from '../../src/loop/default-policy.ts';
 import type { LoopEvent } from '../../src/loop/event.ts';
-import { reserve } from '../../src/store/registry.ts';
-import type { Spec } from '../../src/store/spec.ts';
-import { LoopFolder } from '../../src/store/store.ts';
+import { reserve } from '../../src/home/registry.ts';
+import type { Spec } from '../../src/home/spec.ts';
+import { LoopFolder } from '../../src/home/home.ts';
 
-/** The folders of a loop `it` in a temporary place: its state, and the workspace of its desk. */
+/** The folders of a loop `it` in a temporary place: its state, and the workspace of its workspace folder. */
 export function makeLoopFolder(): LoopFolder {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-loop-folder-')));
   const workspace = join(root, 'w');

@@ -1,5 +1,5 @@
 import { JournalError, type Journal } from '../../src/journal/journal.ts';
-import { memoryJournal } from '../../src/journal/memory.ts';
+import { memoryJournal } from './memory-journal.ts';
 import type { Life, Pages } from './life.ts';
 import { Crash } from './toy-driver.ts';
 
@@ -20,7 +20,7 @@ export function mortalJournal(pages: Pages, life: Life, faults: WriteFaults): Jo
       if (faults.isDiskFull(index)) throw new JournalError('disk-full', 'no space left');
       journal.append(event, expected);
     },
-    look() {},
+    verify() {},
     sync() {
       if (!life.isDead) pages.synced = journal.length;
     },

@@ -3,22 +3,21 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
-import { createHookWith } from '../../src/hook/hook.ts';
-import { inProcessDriver } from '../../src/hook/in-process.ts';
-import type { Timers } from '../../src/hook/timers.ts';
+import { createHookWith } from '../../src/session/hook/hook.ts';
+import { inProcessDriver } from '../../src/session/hook/driver.ts';
+import type { Timers } from '../../src/session/hook/timers.ts';
 import { removeLoop } from '../../src/loops/remove.ts';
 import { takeOver } from '../../src/owner/take-over.ts';
-import { readLoopOf, type LoopReading } from '../../src/store/read-loop.ts';
+import { readLoopOf, type LoopReading } from '../../src/home/read-loop.ts';
 import type {
   Hook,
   HookMessage,
-  LogDetails,
-  RalphLog,
   RalphLoopHook,
   RalphLoopOptions,
-  RalphLoopState,
   Toast,
-} from '../../src/hook/types.ts';
+} from '../../src/session/hook/types.ts';
+import type { LogDetails, RalphLog } from '../../src/session/log.ts';
+import type { RalphLoopState } from '../../src/session/session-file.ts';
 
 /** How a loop has ended; undefined while it has not. */
 export function outcomeOf(loop: string | undefined): string | undefined {

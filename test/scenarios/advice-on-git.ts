@@ -29,8 +29,8 @@ export const GIT: readonly Advice[] = [
     situation: 'a worktree is wanted where there is no repository, and no commit',
     from: [
       'git/state.ts: git init',
-      'worktree/place.ts: git add --all',
-      'worktree/place.ts: git commit --allow-empty -m',
+      'workspace/worktree-place.ts: git add --all',
+      'workspace/worktree-place.ts: git commit --allow-empty -m',
     ],
     async follow(stage) {
       rmSync(stage.path('.git'), { recursive: true });
@@ -129,7 +129,7 @@ export const GIT: readonly Advice[] = [
   },
   {
     situation: 'the repository has lost its worktree, because one of them was moved',
-    from: ['worktree/worktree.ts: git worktree'],
+    from: ['workspace/worktree.ts: git worktree'],
     async follow(stage) {
       stage.identifies();
       await run(stage, '--worktree');
@@ -142,7 +142,7 @@ export const GIT: readonly Advice[] = [
   },
   {
     situation: 'a worktree of the user is in the place of that of the loop',
-    from: ['worktree/occupied-place.ts: git branch'],
+    from: ['workspace/occupied-place.ts: git branch'],
     async follow(stage) {
       stage.identifies();
       const place = join(stage.workspace, '..', 'workspace-worktrees', 'it');

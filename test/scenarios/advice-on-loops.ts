@@ -89,7 +89,7 @@ export const LOOPS: readonly Advice[] = [
   {
     situation: 'the loop was stopped',
     from: [
-      'store/end-record.ts: ralph resume …',
+      'projections/end-record.ts: ralph resume …',
       'loops/find.ts: ralph resume …',
       'text/sent.ts: ralph resume …',
     ],
@@ -154,12 +154,12 @@ export const LOOPS: readonly Advice[] = [
     situation: 'the owner of the loop was killed and its agent works on',
     from: [
       'owner/claim-name.ts: ralph resume …',
-      'owner/unfinished-loops.ts: ralph resume …',
-      'owner/unfinished-loops.ts: ralph stop … --now',
+      'owner/refuse-request.ts: ralph resume …',
+      'owner/refuse-request.ts: ralph stop … --now',
       'text/sent.ts: ralph stop … --now',
       'loops/send.ts: ralph stop … --now',
       'text/sent.ts: ralph resume … #2',
-      'recovery/idle-loop.ts: ralph stop … --now',
+      'owner/idle-loop.ts: ralph stop … --now',
     ],
     async follow(stage) {
       await crashed(stage);
@@ -179,7 +179,7 @@ export const LOOPS: readonly Advice[] = [
   },
   {
     situation: 'a loop with the same prompt did not finish',
-    from: ['owner/unfinished-loops.ts: ralph resume … #2'],
+    from: ['owner/refuse-request.ts: ralph resume … #2'],
     async follow(stage) {
       await crashed(stage);
       stage.release();
@@ -193,8 +193,8 @@ export const LOOPS: readonly Advice[] = [
     from: [
       'owner/refusals.ts: ralph status …',
       'owner/refusals.ts: ralph stop …',
-      'recovery/idle-loop.ts: ralph pause …',
-      'recovery/idle-loop.ts: ralph stop … --now #2',
+      'owner/idle-loop.ts: ralph pause …',
+      'owner/idle-loop.ts: ralph stop … --now #2',
       'loops/remove.ts: ralph stop … --now',
       'loops/resume.ts: ralph set … …',
       'cli/attach.ts: ralph attach',
@@ -312,7 +312,7 @@ export const LOOPS: readonly Advice[] = [
   },
   {
     situation: 'the journal is damaged',
-    from: ['store/journal-problem.ts: ralph rm …'],
+    from: ['home/journal-problem.ts: ralph rm …'],
     async follow(stage) {
       await stage.run(...once);
       const path = stage.file('journal.jsonl');
@@ -325,7 +325,7 @@ export const LOOPS: readonly Advice[] = [
   },
   {
     situation: 'only the remains of the loop are there, or its spec cannot be read',
-    from: ['store/read-loop.ts: ralph rm …', 'store/read-loop.ts: ralph rm … #2'],
+    from: ['home/read-loop.ts: ralph rm …', 'home/read-loop.ts: ralph rm … #2'],
     async follow(stage) {
       await stage.run(...once);
       writeFileSync(stage.file('spec.json'), 'no JSON');
@@ -338,7 +338,7 @@ export const LOOPS: readonly Advice[] = [
   {
     situation: 'there is no loop of this name here',
     from: [
-      'store/read-loop.ts: ralph ls --all',
+      'home/read-loop.ts: ralph ls --all',
       'cli/ls.ts: ralph ls --all',
       'cli/ls.ts: ralph demo',
       'cli/ls.ts: ralph run',
@@ -385,7 +385,7 @@ export const LOOPS: readonly Advice[] = [
   },
   {
     situation: 'the process that was creating the loop died',
-    from: ['store/read-loop.ts: ralph resume …'],
+    from: ['home/read-loop.ts: ralph resume …'],
     async follow(stage) {
       // `unstarted-loops.test.ts` kills it; what it leaves is the same.
       await stage.run(...once);

@@ -23,11 +23,11 @@ export const PLACES: readonly Advice[] = [
     from: [
       'cli/consent.ts: ralph trust',
       'cli/consent.ts: ralph trust --show',
-      'store/trust-of.ts: ralph trust --cwd …',
+      'settings/trust-of.ts: ralph trust --cwd …',
       'text/trust.ts: ralph run',
       'text/trust.ts: ralph trust --show',
-      'store/trust-of.ts: ralph trust',
-      'store/trust-of.ts: ralph trust #3',
+      'settings/trust-of.ts: ralph trust',
+      'settings/trust-of.ts: ralph trust #3',
       'cli/doctor.ts: ralph trust --show',
       'cli/doctor.ts: ralph trust',
       'cli/trust.ts: ralph trust --revoke',
@@ -83,12 +83,11 @@ export const PLACES: readonly Advice[] = [
       'cli/bus.ts: ralph bus post "text"',
       'cli/loop.ts: ralph loop "fix the tests" --check "npm test"',
       'cli/spawn.ts: ralph spawn --name NAME TASK --max-iterations',
-      'cli/attach.ts: ralph attach NAME',
       'cli/agents.ts: ralph run "…"',
       'owner/choose-agent.ts: ralph run "fix the tests" --agent …',
       'owner/money.ts: ralph agents',
-      'cli/choose-bus.ts: ralph bus read NAME',
-      'cli/choose-bus.ts: ralph bus post --loop NAME "text"',
+      'loops/bus.ts: ralph bus read NAME',
+      'loops/bus.ts: ralph bus post --loop NAME "text"',
     ],
     async follow(stage) {
       stage.plans('default', DONE);
@@ -130,11 +129,24 @@ export const PLACES: readonly Advice[] = [
       await follow(stage, await status(stage, 'bus', 'post', '--loop', 'a', ' '), 'ralph bus post "text"', {
         more: '--loop a',
       });
-      const attached = await follow(stage, await status(stage, 'attach'), 'ralph attach NAME', {
-        ...named,
-        code: 1,
-      });
-      expect(said(attached)).toContain('has ended');
+    },
+  },
+  {
+    situation: 'words without the name of a loop can be for several',
+    from: ['cli/chosen-loop.ts: ralph … NAME …', 'cli/chosen-loop.ts: ralph … … …'],
+    async follow(stage) {
+      stage.plans('default', waitFor());
+      for (const name of ['it', 'other'])
+        // oxlint-disable-next-line no-await-in-loop -- one stage
+        await stage.ralph('run', 'work', '-d', '--name', name, '-m', '1', '--', stage.agent).ended;
+      const which = await stage.ralph('tell', 'use the other API').ended;
+      await follow(stage, said(which), 'ralph tell NAME', { write: { NAME: 'it' } });
+      const none = await stage.ralph('tell', 'it').ended;
+      await follow(stage, said(none), 'ralph tell it');
+      for (const name of ['it', 'other'])
+        // oxlint-disable-next-line no-await-in-loop -- one stage
+        await stage.ralph('stop', name, '--now').ended;
+      stage.release();
     },
   },
   {
@@ -162,10 +174,10 @@ export const PLACES: readonly Advice[] = [
       'loops/remove.ts: ralph worktree rm …',
       'loops/remove-worktree.ts: ralph worktree merge …',
       'loops/remove-worktree.ts: ralph worktree rm … --force #2',
-      'worktree/occupied-place.ts: ralph worktree merge …',
-      'worktree/occupied-place.ts: ralph worktree rm … --force',
-      'worktree/place.ts: ralph worktree merge …',
-      'worktree/place.ts: ralph worktree rm …',
+      'workspace/occupied-place.ts: ralph worktree merge …',
+      'workspace/occupied-place.ts: ralph worktree rm … --force',
+      'workspace/worktree-place.ts: ralph worktree merge …',
+      'workspace/worktree-place.ts: ralph worktree rm …',
     ],
     async follow(stage) {
       await inWorktree(stage);
@@ -202,9 +214,9 @@ export const PLACES: readonly Advice[] = [
   {
     situation: 'a merge has conflicts, or fails the checks',
     from: [
-      'worktree/merge.ts: ralph worktree merge …',
-      'worktree/merge.ts: ralph resume …',
-      'worktree/merge.ts: ralph worktree merge … --no-checks',
+      'loops/merge.ts: ralph worktree merge …',
+      'loops/merge.ts: ralph resume …',
+      'loops/merge.ts: ralph worktree merge … --no-checks',
     ],
     async follow(stage) {
       stage.identifies();
@@ -229,10 +241,10 @@ export const PLACES: readonly Advice[] = [
   {
     situation: 'another loop uses the place of the worktree',
     from: [
-      'worktree/occupied-place.ts: ralph resume …',
-      'worktree/occupied-place.ts: ralph stop …',
-      'worktree/occupied-place.ts: ralph stop … #2',
-      'worktree/occupied-place.ts: ralph worktree rm …',
+      'workspace/occupied-place.ts: ralph resume …',
+      'workspace/occupied-place.ts: ralph stop …',
+      'workspace/occupied-place.ts: ralph stop … #2',
+      'workspace/occupied-place.ts: ralph worktree rm …',
     ],
     async follow(stage) {
       stage.identifies();
@@ -272,7 +284,7 @@ export const PLACES: readonly Advice[] = [
   },
   {
     situation: 'the worktree is the workspace of a running loop',
-    from: ['worktree/occupied-place.ts: ralph stop … --cwd …'],
+    from: ['workspace/occupied-place.ts: ralph stop … --cwd …'],
     async follow(stage) {
       await inWorktree(stage);
       stage.plans('default', waitFor());
@@ -287,9 +299,9 @@ export const PLACES: readonly Advice[] = [
   {
     situation: 'the worktree of a loop is gone',
     from: [
-      'worktree/worktree.ts: ralph resume …',
-      'worktree/worktree.ts: git worktree #2',
-      'worktree/worktree.ts: git worktree #3',
+      'workspace/worktree.ts: ralph resume …',
+      'workspace/worktree.ts: git worktree #2',
+      'workspace/worktree.ts: git worktree #3',
     ],
     async follow(stage) {
       await inWorktree(stage, 'true');
@@ -301,8 +313,8 @@ export const PLACES: readonly Advice[] = [
     },
   },
   {
-    situation: 'files are rewound, and an iteration has no record before it',
-    from: ['cli/rewind.ts: ralph rewind … …', 'loops/diff.ts: ralph diff … …..now'],
+    situation: 'files are rewound',
+    from: ['cli/rewind.ts: ralph rewind … …'],
     async follow(stage) {
       stage.plans('default', 'echo "$RALPH_ITERATION" >made');
       await stage.run('-p', 'x', '-m', '2');
@@ -310,13 +322,6 @@ export const PLACES: readonly Advice[] = [
       expect(stage.read('made')).toBe('1\n');
       await follow(stage, rewound, 'ralph rewind it');
       expect(stage.read('made')).toBe('2\n');
-      for (const name of ['start', '1'])
-        stage.git(
-          'update-ref',
-          '-d',
-          stage.git('for-each-ref', '--format=%(refname)', `refs/ralph/it*/${name}`).trim(),
-        );
-      await follow(stage, await status(stage, 'diff', 'it', '2'), 'ralph diff it 2..now');
     },
   },
   {
@@ -325,7 +330,7 @@ export const PLACES: readonly Advice[] = [
       'text/list.ts: ralph move OLD_FOLDER',
       'text/list.ts: ralph move …',
       'text/list.ts: ralph rm --gone',
-      'store/strangers.ts: ralph move …',
+      'home/strangers.ts: ralph move …',
     ],
     async follow(stage) {
       const [old, moved] = [stage.path('old place'), stage.path('new place')];
@@ -357,7 +362,7 @@ export const PLACES: readonly Advice[] = [
   },
   {
     situation: 'too many children run',
-    from: ['store/child-limits.ts: ralph wait NAME'],
+    from: ['home/child-limits.ts: ralph wait NAME'],
     async follow(stage) {
       stage.env['RALPH'] = `${process.execPath} ${stage.main}`;
       stage.plans(2, `${waitFor()}; ${DONE}`);

@@ -88,10 +88,14 @@ describe('the command line', () => {
       [['statsu'], /unknown command 'statsu'\n\(Did you mean status\?\)/],
       [['resum', 'it'], 'Did you mean resume?'],
       [['run', '-p'], "option '-p, --prompt <text>' argument missing"],
-      [['pause'], /missing required argument 'name'\n\(Usage: ralph pause \[options\] <name>\)\n$/],
       [
-        ['answer', 'it'],
-        /missing required argument 'words'\n\(Usage: ralph answer .*<name> <words\.\.\.>\)\n$/,
+        ['rewind'],
+        /missing required argument 'name'\n\(Usage: ralph rewind \[options\] <name> <checkpoint>\)\n$/,
+      ],
+      [['pause'], 'no loops in this workspace'],
+      [
+        ['answer'],
+        /missing required argument 'words'\n\(Usage: ralph answer \[options\] \[NAME\] WORDS…\)\n$/,
       ],
       [['mcp', 'it'], /too many arguments.*\n\(Usage: ralph mcp \[options\]\)\n$/],
       [['bus', 'zzz'], /unknown command 'zzz'\n\(List the commands with: ralph bus --help\)\n$/],

@@ -94,7 +94,7 @@ describe('a journal', () => {
     const list = await stage.ralph('ls').ended;
     expect(list.code).toBe(0);
     expect(list.stdout).toMatch(/^it +unreadable .*has journal version 1/m);
-    expect(list.stdout).toMatch(/^other +iterations-exhausted/m);
+    expect(list.stdout).toMatch(/^other +iteration limit/m);
   });
 
   it('that is unreadable is archived unchanged by --fresh, which starts a new loop', async () => {

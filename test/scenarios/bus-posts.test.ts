@@ -6,7 +6,7 @@ import type { Message } from '../../src/bus/message.ts';
 import type { LoopEvent } from '../../src/loop/event.ts';
 import { learn, NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { BusPosts } from '../../src/projections/bus-posts.ts';
-import { LoopFolder } from '../../src/store/store.ts';
+import { LoopFolder } from '../../src/home/home.ts';
 import { heldLock } from '../rig/held-lock.ts';
 import { openLoadedStage, openStage, waitFor, type Stage } from './stage.ts';
 

@@ -47,7 +47,7 @@ describe('a child loop', () => {
       expect(stdout).toContain('Child: kid: running, iteration 1/1\n');
       expect(stdout).toContain('Waiting: 1 child loop (kid)\n');
       expect((await stage.ralph('ls', '--tree').ended).stdout).toMatch(
-        /^it +running.* waiting: 1 child loop \(kid\)\n {2}kid +running/m,
+        /^it +waiting: 1 child loop .* waiting: 1 child loop \(kid\)\n {2}kid +running/m,
       );
       parent.signal('SIGKILL');
       await parent.ended;

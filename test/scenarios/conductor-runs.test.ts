@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
-import { isGroupAlive } from '../../src/process/group.ts';
+import { isGroupAlive } from '../../src/process/stop.ts';
 import { ownPosts } from '../rig/own-posts.ts';
 import { NO_GROUP, startGroup } from '../rig/process-group.ts';
 import { recordOf, recordRuns } from '../rig/recorded-runs.ts';
@@ -14,10 +14,10 @@ const conductor = ['--preset', 'conductor', '--restart-delay', '0'];
 const createsDone = ': > "$TASK_FOLDER/DONE"';
 /** The record of a run is written when its process has started. */
 const waitsForRecord = 'while ! grep -qs "status: running" "$RUN_FOLDER/run-info.yaml"; do sleep 0.01; done';
-const onDesk = (stage: Stage, file: string, name = 'it'): string =>
+const inWorkspaceFolder = (stage: Stage, file: string, name = 'it'): string =>
   stage.path(`.ralph/loops/${name}/${file}`);
 const record = (stage: Stage, run: string): unknown =>
-  load(readFileSync(onDesk(stage, `runs/${run}/run-info.yaml`), 'utf8'));
+  load(readFileSync(inWorkspaceFolder(stage, `runs/${run}/run-info.yaml`), 'utf8'));
 const variables = (text: string): ReadonlyMap<string, string> =>
   new Map(
     text.split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
@@ -37,13 +37,13 @@ describe('two runs of a task', () => {
       const { code } = await stage.run('-p', 'work', ...conductor);
       expect({ code, calls: stage.calls }).toEqual({ code: 0, calls: 2 });
       const files = ['agent-stderr.txt', 'agent-stdout.txt', 'output.md', 'prompt.md', 'run-info.yaml'];
-      expect(readdirSync(onDesk(stage, 'runs')).toSorted()).toEqual(['0001', '0002']);
+      expect(readdirSync(inWorkspaceFolder(stage, 'runs')).toSorted()).toEqual(['0001', '0002']);
       for (const run of ['0001', '0002'])
-        expect(readdirSync(onDesk(stage, `runs/${run}`)).toSorted()).toEqual(files);
-      expect(readFileSync(onDesk(stage, 'runs/0001/output.md'), 'utf8')).toBe('first\n');
-      expect(readFileSync(onDesk(stage, 'runs/0001/agent-stderr.txt'), 'utf8')).toBe('trouble\n');
-      expect(readFileSync(onDesk(stage, 'runs/0002/output.md'), 'utf8')).toBe('mine\n');
-      expect(readFileSync(onDesk(stage, 'TASK.md'), 'utf8')).toBe('work\n');
+        expect(readdirSync(inWorkspaceFolder(stage, `runs/${run}`)).toSorted()).toEqual(files);
+      expect(readFileSync(inWorkspaceFolder(stage, 'runs/0001/output.md'), 'utf8')).toBe('first\n');
+      expect(readFileSync(inWorkspaceFolder(stage, 'runs/0001/agent-stderr.txt'), 'utf8')).toBe('trouble\n');
+      expect(readFileSync(inWorkspaceFolder(stage, 'runs/0002/output.md'), 'utf8')).toBe('mine\n');
+      expect(readFileSync(inWorkspaceFolder(stage, 'TASK.md'), 'utf8')).toBe('work\n');
 
       const id = variables(stage.given(1, 'env')).get('JRUN_ID');
       expect(id).toMatch(/^it-[0-9a-f]{8}\.1\.1$/);
@@ -64,12 +64,12 @@ describe('two runs of a task', () => {
       });
       expect(record(stage, '0002')).toMatchObject({ previous_run_id: id, exit_code: 0, status: 'completed' });
 
-      const prompt = readFileSync(onDesk(stage, 'runs/0002/prompt.md'), 'utf8');
-      expect(statSync(onDesk(stage, 'runs/0002/prompt.md')).mode & 0o777).toBe(0o600);
+      const prompt = readFileSync(inWorkspaceFolder(stage, 'runs/0002/prompt.md'), 'utf8');
+      expect(statSync(inWorkspaceFolder(stage, 'runs/0002/prompt.md')).mode & 0o777).toBe(0o600);
       expect(stage.given(2, 'stdin')).toBe(prompt);
       expect(prompt.split('\n---\n')[1]).toBe('\nContinue working on the following:\n\nwork');
-      expect(prompt).toContain(`\nWrite output.md to ${onDesk(stage, 'runs/0002/output.md')}\n`);
-      expect(prompt).toContain(`\nWhen done, create: ${onDesk(stage, 'DONE')}\n`);
+      expect(prompt).toContain(`\nWrite output.md to ${inWorkspaceFolder(stage, 'runs/0002/output.md')}\n`);
+      expect(prompt).toContain(`\nWhen done, create: ${inWorkspaceFolder(stage, 'DONE')}\n`);
       expect(stage.given(1, 'stdin').split('\n---\n')[1]).toBe('\nwork');
     },
   );
@@ -115,7 +115,7 @@ describe('the task', () => {
     stage.write('.ralph/loops/it/TASK.md', 'older\n');
     expect((await stage.run('-p', 'newer', ...conductor)).code).toBe(0);
     expect(stage.given(2, 'stdin').split('\n---\n')[1]).toBe('\nnewer');
-    expect(readFileSync(onDesk(stage, 'TASK.md'), 'utf8')).toBe('older\n');
+    expect(readFileSync(inWorkspaceFolder(stage, 'TASK.md'), 'utf8')).toBe('older\n');
   });
 
   it('S1.68 is read once: a prompt file that changes later changes nothing', SLOW, async () => {
@@ -163,7 +163,7 @@ describe('the environment of an agent', () => {
     }
     expect(inner.get('JRUN_PARENT_ID')).toBe(outer.get('JRUN_ID'));
     expect(stage.given(1, 'cwd').trim()).toBe(stage.workspace);
-    const child1 = load(readFileSync(onDesk(stage, 'runs/0001/run-info.yaml', 'child'), 'utf8'));
+    const child1 = load(readFileSync(inWorkspaceFolder(stage, 'runs/0001/run-info.yaml', 'child'), 'utf8'));
     expect(child1).toMatchObject({ parent_run_id: outer.get('JRUN_ID'), task_id: 'child' });
   });
 });
@@ -221,16 +221,16 @@ describe('a run that another program has recorded', () => {
         status: 'failed',
         exit_code: -1,
       });
-      const text = readFileSync(onDesk(stage, 'runs/dead/run-info.yaml'), 'utf8');
+      const text = readFileSync(inWorkspaceFolder(stage, 'runs/dead/run-info.yaml'), 'utf8');
       expect(text).toMatch(/^end_time: 2\d{3}-/m);
-      expect(existsSync(onDesk(stage, 'runs/dead/run-info.yaml.lock'))).toBe(true);
+      expect(existsSync(inWorkspaceFolder(stage, 'runs/dead/run-info.yaml.lock'))).toBe(true);
     },
   );
 
   it('S1.57 cannot be looked for if `runs` is a file: a warning, and the loop is done', SLOW, async () => {
     const stage = openLoadedStage();
     recordRuns(stage.path('.ralph/loops/it'), {});
-    writeFileSync(onDesk(stage, 'runs'), '');
+    writeFileSync(inWorkspaceFolder(stage, 'runs'), '');
     const { code, stderr } = await stage.run('-p', 'work', ...conductor);
     expect(code).toBe(0);
     expect(stderr).toContain('warning: failed to enumerate children: runs: it is not a folder');

@@ -2,12 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { advisedCommands } from '../rig/advice.ts';
 import { NOT_FOLLOWED } from './advice-not-followed.ts';
+import { NOTICES } from './advice-in-notices.ts';
 import { GIT } from './advice-on-git.ts';
+import { REPORTS } from './advice-in-reports.ts';
 import { LOOPS } from './advice-on-loops.ts';
 import { PLACES } from './advice-on-places.ts';
 import { openStage } from './stage.ts';
 
-const FOLLOWED = [...LOOPS, ...PLACES, ...GIT];
+const FOLLOWED = [...LOOPS, ...PLACES, ...GIT, ...NOTICES, ...REPORTS];
 
 describe('the advice of a message works where', () => {
   it.each(FOLLOWED.map((one) => [one.situation, one] as const))('%s', async (_, { trust, follow }) => {

@@ -177,7 +177,7 @@ describe('a broken loop', () => {
         const { code, stdout, stderr } = await stage.ralph(...args).ended;
         expect({ breakage, args, code, stderr }).toEqual({ breakage, args, code: 0, stderr: '' });
         const line = stdout.split('\n').find((one) => one.startsWith('it ')) ?? '';
-        const others = /^other +iterations-exhausted/m.test(stdout);
+        const others = /^other +iteration limit/m.test(stdout);
         expect({ breakage, args, others, line: says.test(line) ? says : line }).toEqual({
           breakage,
           args,

@@ -37,7 +37,7 @@ describe('a loop', () => {
     expect(stage.given(2, 'cwd')).toBe(`${stage.workspace}\n`);
     const shown = await stage.shell(`cd '${deep}' && $RALPH status it; $RALPH ls && $RALPH diff it --stat`)
       .ended;
-    expect(shown.stdout).toMatch(/Iteration: 2\/2\n[^]*^it +iterations-exhausted +2\/2[^]*made/m);
+    expect(shown.stdout).toMatch(/Iteration: 2\/2\n[^]*^it +iteration limit +2\/2[^]*made/m);
     // A link to the folder leads to the same loops.
     symlinkSync(deep, stage.path('../link'));
     const linked = await stage.shell(`cd '${dirname(stage.workspace)}/link' && $RALPH status it`).ended;

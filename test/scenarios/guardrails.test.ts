@@ -62,7 +62,7 @@ describe('guardrails', () => {
     expect(text).toBe(
       '[emptied by ralph: the logs of the checks of this loop took more than 1 GB; this one had 400 MB]\n',
     );
-    expect(readFileSync(join(stage.files('it').desk, path), 'utf8')).toBe(text);
+    expect(readFileSync(join(stage.files('it').workspaceFolder, path), 'utf8')).toBe(text);
   });
 
   it('S2.55 run in a shell in the workspace', async () => {

@@ -29,7 +29,13 @@ describe('a repository whose configuration names programs', () => {
     const ended = await stage.run('-p', 'work', '--preset', 'conductor', '-m', '2', '--check', 'true');
     expect(ended.stderr).not.toContain('no checkpoint');
     expect(stage.calls).toBe(2);
-    const commands = [['status'], ['diff', 'it'], ['diff', 'it', '1'], ['rewind', 'it', 'start']] as const;
+    const commands = [
+      ['status'],
+      ['report'],
+      ['diff', 'it'],
+      ['diff', 'it', '1'],
+      ['rewind', 'it', 'start'],
+    ] as const;
     for (const command of [...commands, ['ls'], ['rm', 'it']] as const) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other is the point
       const { stderr } = await stage.ralph(...command).ended;

@@ -62,10 +62,18 @@ try status $RALPH status it
 try logs $RALPH logs it
 try diff $RALPH diff it
 try tell $RALPH tell it "a word"
-try bare-tell bare tell it "another"`,
+try bare-tell bare tell it "another"
+try own-follow $RALPH logs --follow
+try any-stop $RALPH stop
+try any-wait $RALPH wait
+try any-tell $RALPH tell "to which loop"
+try own-logs $RALPH logs
+try own-story $RALPH story
+try own-diff $RALPH diff`,
       );
-      const refused = 'set stop resume rm init replace daemon library bare-rm forged gone follow';
-      const free = 'status logs diff tell bare-tell';
+      const refused =
+        'set stop resume rm init replace daemon library bare-rm forged gone follow own-follow any-stop any-wait any-tell';
+      const free = 'status logs diff tell bare-tell own-logs own-story own-diff';
       expect(found).toEqual({
         ...Object.fromEntries(refused.split(' ').map((name) => [name, 2])),
         ...Object.fromEntries(free.split(' ').map((name) => [name, 0])),
@@ -80,6 +88,10 @@ try bare-tell bare tell it "another"`,
         'would replace the loop "other", which this run has not started',
       );
       expect(stage.given(2, 'follow.out')).toContain('would wait for "it", which waits for this run');
+      expect(stage.given(2, 'own-follow.out')).toContain('would wait for "it", which waits for this run');
+      expect(stage.given(2, 'any-wait.out')).toBe(
+        'ralph: error: inside a run, ralph wait needs the name of a loop\n',
+      );
       expect(stage.given(2, 'library.out')).toContain('"resumeLoop("other")" is refused inside a run');
       // Nothing has changed: neither a limit, nor a file, nor the other loop.
       expect(stage.journal.filter(({ type }) => type === 'control.received')).toHaveLength(2);

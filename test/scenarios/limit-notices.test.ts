@@ -24,7 +24,7 @@ it('says in the middle of a run that 80 % of a limit is used: once, on the scree
   expect(resumed.stderr).not.toContain('of the token limit used');
 });
 
-it('is shown by ls and status with what is used of it; a list without such a limit has no column for it', async () => {
+it('is shown by ls and status with what is used of it; a list without such a limit shows the cost alone', async () => {
   const stage = openLoadedStage();
   stage.installs('claude');
   const result = { type: 'result', subtype: 'success', result: 'made', total_cost_usd: 1.2 };
@@ -32,15 +32,17 @@ it('is shown by ls and status with what is used of it; a list without such a lim
   const runs = (...words: readonly string[]) =>
     stage.ralph('run', 'work', '-m', '1', '--agent', 'claude', ...words).ended;
   await runs('--name', 'free');
-  expect((await stage.ralph('ls').ended).stdout).toMatch(/^NAME +STATUS +ITERATION +OWNER +REASON\n/);
+  expect((await stage.ralph('ls').ended).stdout).toMatch(
+    /^NAME +STATE +ITER +COST +AGE +AGENT +TASK +REASON\n/,
+  );
   await runs('--name', 'it', '--max-cost', '5', '--max-time', '1h');
   // The second list comes from memory.
   for (let times = 0; times < 2; times++) {
     // oxlint-disable-next-line no-await-in-loop -- one after the other
     const { stdout } = await stage.ralph('ls').ended;
-    expect(stdout).toMatch(/^NAME +STATUS +ITERATION +COST +OWNER +REASON\n/);
-    expect(stdout).toMatch(/^it +iterations-exhausted +1\/1 +\$1\.20 of \$5\.00 +-/m);
-    expect(stdout).toMatch(/^free +iterations-exhausted +1\/1 +- +-/m);
+    expect(stdout).toMatch(/^NAME +STATE +ITER +COST +AGE +AGENT +TASK +REASON\n/);
+    expect(stdout).toMatch(/^it +iteration limit +1\/1 +\$1\.20 of \$5\.00 +\d+s/m);
+    expect(stdout).toMatch(/^free +iteration limit +1\/1 +\$1\.20 +\d+s/m);
   }
   expect((await stage.ralph('status', 'it').ended).stdout).toMatch(
     /^Used: \$1\.20 of \$5\.00, \ds of 1h 0m$/m,

@@ -51,7 +51,7 @@ describe('a loop with a plan', () => {
     expect((await record(stage)).plan).toMatchObject(plan);
     const status = (await stage.ralph('status', 'it').ended).stdout;
     expect(status).toContain('Plan: PLAN.md: 4/4 done\nTicked: without a change in the tree: one\n');
-    expect((await stage.ralph('ls').ended).stdout).toMatch(/ITERATION\s+PLAN[^]*3\/10\s+4\/4/);
+    expect((await stage.ralph('ls').ended).stdout).toMatch(/ITER\s+CHECKS\s+PLAN[^]*3\/10\s+pass\s+4\/4/);
     expect((await stage.ralph('story', 'it').ended).stdout).toContain(
       'ticked without a change in the tree: one',
     );
@@ -74,6 +74,40 @@ describe('a loop with a plan', () => {
     expect(stderr).toContain('  |  the plan PLAN.md has no checkboxes');
     expect(stderr).toContain('  |  missing: two (open at the start, not in the plan now; put it back)\n');
     expect(stage.given(4, 'stdin')).toContain('PLAN.md: 3/3 done, 1 missing.');
+  });
+
+  it('blocks an item by name after --max-attempts-per-item iterations, shows the next one, and ends when all are blocked', async () => {
+    const stage = stageWith('- [ ] one\n- [ ] two\n- [ ] three\n');
+    stage.plans('default', 'date +%N >>a');
+    // Another case and other punctuation make no other item of it.
+    stage.plans(2, 'date +%N >>a; sed -i "s/\\[ \\] one/[ ] ONE!/" PLAN.md');
+    stage.plans(4, `date +%N >>a; ${tick('two')}`);
+    const words = ['-m', '20', '--plan', 'PLAN.md', '--max-attempts-per-item', '2'];
+    const { code, stderr } = await stage.run('-p', 'work', ...words);
+    expect(code).toBe(1);
+    const shown = Array.from({ length: stage.calls }, (_, index) => stage.given(index + 1, 'stdin'));
+    expect(shown.map((prompt) => /next open item:\n\n(.*)/.exec(prompt)?.[1])).toEqual([
+      'one',
+      'one',
+      'two',
+      'two',
+      'three',
+      'three',
+    ]);
+    expect(shown[1]).not.toContain('Blocked');
+    expect(shown[2]).toContain(
+      'Blocked, because earlier iterations did not finish them; do not work on them: ONE!\n',
+    );
+    expect(stderr).toContain('starting iteration 3/20, plan 0/3, 1 blocked\n');
+    expect(stderr).toContain(
+      'stuck: every open item of the plan is blocked after 2 iterations: ONE!, three\n',
+    );
+    const status = (await stage.ralph('status', 'it').ended).stdout;
+    expect(status).toContain('Plan: PLAN.md: 1/3 done, 1 missing, blocked: ONE!, three\n');
+    expect((await record(stage)).plan).toMatchObject({ blocked: ['ONE!', 'three'], moreBlocked: 0 });
+    // A person who resumes the loop lets it try again.
+    stage.plans('default', `date +%N >>a; sed -i 's/\\[ \\]/[x]/; s/ONE!/one/' PLAN.md; ${DONE}`);
+    expect((await stage.ralph('resume', 'it').ended).code).toBe(0);
   });
 
   it('needs no claim with --until checks, and reads a prd.json', async () => {

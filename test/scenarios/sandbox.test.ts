@@ -50,7 +50,7 @@ describe('an agent in a sandbox', { tags: ['bwrap'] }, () => {
     const state = stage.env['XDG_STATE_HOME'] ?? '';
     const lines = {
       workspace: 'echo x >made',
-      desk: 'echo x >"$TASK_FOLDER/note"',
+      workspaceFolder: 'echo x >"$TASK_FOLDER/note"',
       commit: `git add made && ${COMMIT}`,
       temporary: 'echo x >"$TMPDIR/x" && cat /tmp/x',
       outside: `echo x >${outside}`,
@@ -70,7 +70,12 @@ describe('an agent in a sandbox', { tags: ['bwrap'] }, () => {
     };
     stage.plans(1, tries(lines));
     const { code, stderr } = await stage.run('-p', 'a task', '-m', '1');
-    expect(succeeded(stage, Object.keys(lines))).toEqual(['workspace', 'desk', 'commit', 'temporary']);
+    expect(succeeded(stage, Object.keys(lines))).toEqual([
+      'workspace',
+      'workspaceFolder',
+      'commit',
+      'temporary',
+    ]);
     expect(code).toBe(0);
     expect(stderr).toContain('sandbox');
     expect(stage.git('log', '-1', '--format=%s').trim()).toBe('inside');
@@ -147,7 +152,7 @@ describe('an agent in a sandbox', { tags: ['bwrap'] }, () => {
       1,
       [
         `r() { ${process.execPath} ${stage.main} "$@" >"$FAKE_CALL/$1" 2>&1; echo $? >>"$FAKE_CALL/$1"; }`,
-        'r status; r tell it "look at the tests"; r run "a task" --env X=1; r stop it; r logs it',
+        'r status; r tell it "look at the tests"; r run "a task" --env X=1; r stop it; r pause it',
         `echo "from a pipe" | ${process.execPath} ${stage.main} tell self - >"$FAKE_CALL/pipe" 2>&1`,
         `${process.execPath} ${stage.main} tell self use the --strict flag >"$FAKE_CALL/strict" 2>&1`,
         `${process.execPath} ${stage.main} status other >"$FAKE_CALL/other" 2>&1`,
@@ -170,9 +175,9 @@ describe('an agent in a sandbox', { tags: ['bwrap'] }, () => {
     expect(stage.given(2, 'stdin')).toContain('look at the tests');
     expect(stage.given(2, 'stdin')).toContain('from a pipe');
     expect(stage.given(1, 'run')).toBe(
-      "ralph: error: ralph run inside a sandbox: Unknown option '--env'; it takes only --prompt, --prompt-file, --name, --tag, --max-iterations, --max-time, --max-cost, --max-tokens, --check, --until, --agent, --detach, --json, --wait, --ralph, --no-tmux\n2\n",
+      'ralph: error: --env does not work inside a sandbox: a child loop has the agent, the environment and the folder of its parent. Drop it; a child can have a task, --name, --tag, --preset, --max-iterations, --max-time, --max-cost, --max-tokens, --check, --until, --agent\n2\n',
     );
-    expect(stage.given(1, 'logs')).toContain('ralph logs does not work inside a sandbox; only ralph status,');
+    expect(stage.given(1, 'pause')).toContain('ralph pause does not work inside a sandbox; only ralph run,');
     expect(stage.given(1, 'stop')).toContain(
       '"it" is the loop of this run; ralph stop works for its child loops',
     );

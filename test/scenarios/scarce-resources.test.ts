@@ -39,7 +39,7 @@ describe('a loop', () => {
     expect(stderr).toContain('read-only file system');
   });
 
-  it('empties the oldest log of its checks when they take too much together, in the state and on the desk', async () => {
+  it('empties the oldest log of its checks when they take too much together, in the state and in the workspace folder', async () => {
     const stage = openLoadedStage();
     await stage.run('-p', 'work', '-m', '2', '--check', 'head -c 2000000 /dev/zero; echo');
     const logOf = (id: string): string => {

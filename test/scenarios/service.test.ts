@@ -1,6 +1,6 @@
 /**
  * `ralph service` with a `systemctl` and a `loginctl` that record how they are called. The real ones would change the session
- * of the user who runs the tests, and are the one thing here that a script stands in for; src/service/systemd.test.ts lets
+ * of the user who runs the tests, and are the one thing here that a script stands in for; src/background/systemd.test.ts lets
  * systemd itself read the unit.
  */
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';

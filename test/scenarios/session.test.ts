@@ -46,7 +46,7 @@ describe('a loop inside a session', () => {
     const status = await stage.ralph('status', NAME).ended;
     expect(status.code).toBe(0);
     expect(status.stdout).toContain('Status: in-session\nIteration: 1/100\n');
-    expect((await stage.ralph('ls').ended).stdout).toContain('in-session');
+    expect((await stage.ralph('ls').ended).stdout).toContain('in a session');
     const waiting = stage.ralph('wait', NAME);
     expect((await stage.ralph('pause', NAME).ended).stdout).toBe(
       `queued for ${NAME}: it takes effect when the turn of its session ends\n`,

@@ -29,6 +29,8 @@ describe('the value of a secret variable', () => {
       ['logs', 'it', '--stderr'],
       ['logs', 'it', '--raw'],
       ['story', 'it', '--json'],
+      ['report', 'it', '--format', 'json'],
+      ['report', '--format', 'html'],
       ['status', 'it'],
       ['status', '--json'],
       ['ls', '--json'],
@@ -73,8 +75,7 @@ describe('the value of a secret variable', () => {
     expect(ended.stderr).toMatch(/Bash\(echo x+ <redacted>\.\.\.\)/);
     const json = await stage.ralph('run', '--name', 'it', ...task, '--agent', 'claude', '--json').ended;
     const logs = await stage.ralph('logs', 'it').ended;
-    // Masked before its lines are made: nothing is left to cut.
-    expect(logs.stdout).toMatch(/Bash\(echo x+ <redacted>\)/);
+    expect(logs.stdout).toMatch(/Bash\(echo x+ <redacted>\.\.\.\)/);
     const all = [ended, json, logs].flatMap(({ stdout, stderr }) => [stdout, stderr]).join('\n');
     // No part of it either.
     expect(all).not.toMatch(/my-very|secret-value/);
@@ -125,6 +126,10 @@ describe('escape sequences of agents, checks and messages', () => {
       ['logs', 'it', '--history', '--lines', '5'],
       ['story', 'it'],
       ['story', 'it', '--json'],
+      ['report', 'it'],
+      ['report', '--format', 'json'],
+      ['report', '--format', 'markdown'],
+      ['report', '--format', 'html'],
       ['status', 'it'],
       ['status', 'it', '--json'],
       ['ls'],
@@ -175,6 +180,8 @@ describe('in a GitHub workflow', () => {
       ['logs', 'it'],
       ['logs', 'it', '--stderr'],
       ['story', 'it'],
+      ['report', 'it'],
+      ['report', '--format', 'markdown'],
       ['status', 'it', '--json'],
       ['diff', 'it'],
     ]) {

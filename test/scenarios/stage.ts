@@ -65,7 +65,7 @@ export interface StageOptions {
 
 /** Commands for a loop that there is already; `diff` leaves its output to git. */
 const AFTERWARDS: ReadonlySet<string> = new Set(
-  'resume ls status story logs rm stop pause tell answer set rewind'.split(' '),
+  'resume ls status story report logs rm stop pause tell answer set rewind'.split(' '),
 );
 const MARKER = 'RALPH_SCENARIO';
 const ON_MASTER = new Mould((folder) => begin(folder, 'master'));

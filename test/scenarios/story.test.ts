@@ -163,7 +163,9 @@ describe('ralph story', () => {
     expect(await fails('it', '--iteration', '99')).toBe(
       'ralph: error: loop it has no iteration 99 (iterations: 1 to 2)\n',
     );
-    expect(await fails()).toContain("missing required argument 'name'");
+    expect((await stage.ralph('story').ended).stderr).toBe(
+      'ralph: loop it, the only one in this workspace\n',
+    );
   });
 
   it('tells the part before a damaged line, then names the line and exits 2', async () => {
@@ -183,18 +185,20 @@ describe('ralph story', () => {
     const stage = openLoadedStage();
     await nightOf(stage);
     const measure = new URL('../fixtures/tells-peak-memory.mjs', import.meta.url).pathname;
-    const peak = async (): Promise<number> => {
+    const peak = async (command: string): Promise<number> => {
       const file = stage.path('peak');
-      const env = { RALPH_E2E_PEAK: file, NODE_OPTIONS: `--import ${measure}` };
-      expect(await stage.shell('$RALPH story it > /dev/null', env).ended).toMatchObject({ code: 0 });
+      // How far the young generation grows is a matter of timing.
+      const env = { RALPH_E2E_PEAK: file, NODE_OPTIONS: `--import ${measure} --max-semi-space-size=4` };
+      expect(await stage.shell(`$RALPH ${command} it > /dev/null`, env).ended).toMatchObject({ code: 0 });
       return Number(readFileSync(file, 'utf8')) * 1024;
     };
-    const short = await peak();
+    const short = [await peak('story'), await peak('report')];
     const journal = openJournal(stage.file('journal.jsonl'));
     const event = { type: 'child.ended', child: 'x'.repeat(10_000), at: Date.now() } as const;
     for (let count = 0; count < 5000; count++) journal.append(event, journal.length);
     journal.close();
     // The journal has 50 MB.
-    expect((await peak()) - short).toBeLessThan(40 * 1024 * 1024);
+    const long = [await peak('story'), await peak('report')];
+    for (const [at, bytes] of long.entries()) expect(bytes - (short[at] ?? 0)).toBeLessThan(40 * 1024 * 1024);
   });
 });

@@ -27,9 +27,7 @@ it('S4.29 S4.67 S4.70 S4.90 S4.91 S4.96 ls has formats and filters, and wait tel
   expect(await list('--format', 'names', '--status', 'done')).toBe('');
   const ofStatus = (word: string, ...more: readonly string[]) =>
     stage.ralph('status', '--status', word, ...more).ended;
-  expect((await ofStatus('iterations-exhausted')).stdout).toMatch(
-    /^NAME .*\nearlier +iterations-exhausted .*\n$/,
-  );
+  expect((await ofStatus('iterations-exhausted')).stdout).toMatch(/^NAME .*\nearlier +iteration limit .*\n$/);
   expect((await ofStatus('running')).stdout).toMatch(/^NAME .*\nit +running .*\n$/);
   expect(JSON.parse((await ofStatus('stopped', '--json')).stdout)).toMatchObject([{ name: 'earlier' }]);
   for (const command of ['ls', 'status']) {
@@ -43,7 +41,7 @@ it('S4.29 S4.67 S4.70 S4.90 S4.91 S4.96 ls has formats and filters, and wait tel
   expect((await ofStatus('running', 'it')).stderr).toContain('cannot use --status with the name of a loop');
   expect(await list('--format', 'names', '--tag', 'api')).toBe('it\n');
   expect(await list()).toMatch(
-    /^NAME +STATUS +ITERATION +OWNER +TAG +REASON\n.*\nit +running +2\/2 +\d+ +night,api/,
+    /^NAME +STATE +ITER +AGE +AGENT +(?:BRANCH +)?TAG +TASK +REASON\nearlier .*\nit +running +2\/2 .* night,api /,
   );
   expect(await list('--format', 'table')).toMatch(
     /^NAME +STATUS +PID\/WINDOW +STARTED +WORKTREE +TAG\nearlier +stopped +- +\d+s +- +-\nit +running +\d+ +\d+s +- +night,api\n$/,
@@ -202,5 +200,5 @@ it('the viewer shows how long an earlier run took', async () => {
   stage.plans('default', 'sleep 1; cat said');
   await stage.ralph('run', '--name', 'it', '-p', 'x', '-m', '1', '--agent', 'claude').ended;
   const { stderr } = await stage.ralph('attach', '--view', dirname(stage.file('spec.json'))).ended;
-  expect(stderr).toMatch(/starting iteration 1\/1[^]*Complete \(tools: 0, errors: 0, time: [1-9]/);
+  expect(stderr).toMatch(/starting iteration 1\/1[^]*run ended \(tools: 0, errors: 0, time: [1-9]/);
 });

@@ -12,9 +12,9 @@ import { decide } from '../../src/loop/decide.ts';
 import type { LoopEvent } from '../../src/loop/event.ts';
 import { isEvent } from '../../src/loop/event-shape.ts';
 import { learn, NOTHING_KNOWN } from '../../src/loop/report.ts';
-import { readLoopAt } from '../../src/store/read-loop.ts';
-import type { Spec } from '../../src/store/spec.ts';
-import { LoopFolder } from '../../src/store/store.ts';
+import { readLoopAt } from '../../src/home/read-loop.ts';
+import type { Spec } from '../../src/home/spec.ts';
+import { LoopFolder } from '../../src/home/home.ts';
 import { summaryOf } from '../../src/loops/summary.ts';
 import { mutatedBytes, mutatedValue } from './fuzz-inputs.ts';
 import { replay } from './histories.ts';
@@ -169,7 +169,14 @@ function show(events: readonly LoopEvent[]): void {
   let known = NOTHING_KNOWN;
   for (const event of events) known = learn(known, event);
   decide(known.state);
-  const about = { folder: new LoopFolder(spec, folder), spec, ...known, owner: 1, trouble: null };
+  const about = {
+    folder: new LoopFolder(spec, folder),
+    spec,
+    ...known,
+    owner: 1,
+    read: { events: 0, bytes: 0 },
+    trouble: null,
+  };
   const { status, reason } = summaryOf(about);
   if (status === 'unreadable') throw new Error(`the summary failed: ${reason}`);
 }

@@ -23,22 +23,22 @@ import { claude } from '../../src/agents/claude.ts';
 import { codex } from '../../src/agents/codex.ts';
 import { gemini } from '../../src/agents/gemini.ts';
 import { readNote } from '../../src/git/commit.ts';
-import { readReceipt } from '../../src/hosts/receipt.ts';
+import { readReceipt } from '../../src/hosts/process-run.ts';
 import { readSnapshot, snapshotText } from '../../src/journal/snapshot.ts';
 import { NOTHING_KNOWN } from '../../src/loop/report.ts';
-import { exitStatus, shimPid } from '../../src/process/shim-files.ts';
+import { exitStatus, shimPid } from '../../src/process/shim.ts';
 import { StateFile } from '../../src/projections/state-file.ts';
-import { readProgress } from '../../src/scm/task-progress.ts';
-import { childChanges } from '../../src/store/children.ts';
-import { Inbox } from '../../src/store/inbox.ts';
-import { kept } from '../../src/store/kept-environment.ts';
-import { readOwner } from '../../src/store/lock-owner.ts';
-import { registered } from '../../src/store/registry.ts';
-import { sharedLimit } from '../../src/store/shared-limits.ts';
-import { readSpec } from '../../src/store/spec.ts';
-import { Desk, LoopFolder } from '../../src/store/store.ts';
+import { readProgress } from '../../src/workspace/task-progress.ts';
+import { childChanges } from '../../src/home/children.ts';
+import { Inbox } from '../../src/home/inbox.ts';
+import { savedEnvironment } from '../../src/home/saved-environment.ts';
+import { readOwner } from '../../src/home/lock-owner.ts';
+import { registered } from '../../src/home/registry.ts';
+import { sharedLimit } from '../../src/home/shared-limits.ts';
+import { readSpec } from '../../src/home/spec.ts';
+import { WorkspaceFolder, LoopFolder } from '../../src/home/home.ts';
 import { UserError } from '../../src/user-error.ts';
-import { readSetUpTree } from '../../src/worktree/set-up.ts';
+import { readSetUpTree } from '../../src/workspace/set-up.ts';
 import { contents } from './fuzz-inputs.ts';
 
 let folder: string;
@@ -148,7 +148,7 @@ function recorded(
   env: Readonly<Record<string, string>>,
   session: string,
 ): Usage | null {
-  const run = { startedAt: Date.parse(startedAt), env, folder: '/nowhere', desk: '/nowhere' };
+  const run = { startedAt: Date.parse(startedAt), env, folder: '/nowhere', workspaceFolder: '/nowhere' };
   return agent.record?.(run).read({ session, stderr: '' }) ?? null;
 }
 
@@ -208,7 +208,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   'the kept environment': {
     file: 'kept/it-1.json',
     sample: { env: { PATH: '/bin' }, argv: ['agent'], umask: 18 },
-    read: (at) => kept('it-1', at),
+    read: (at) => savedEnvironment('it-1', at),
     oracle: (value) =>
       areTexts(values(of(value, 'env'))) &&
       areTexts(of(value, 'argv')) &&
@@ -263,7 +263,7 @@ const READERS: Readonly<Record<string, Reader>> = {
     file: '.ralph/loops/it/state.json',
     sample: { max_iterations: 7, status: 'running' },
     read(at) {
-      const file = new StateFile(new Desk(at, 'it'));
+      const file = new StateFile(new WorkspaceFolder(at, 'it'));
       const { policy } = NOTHING_KNOWN.state;
       file.open({ ...NOTHING_KNOWN.state, created: true, policy: { ...policy, stateEdits: true } });
       const [edit = null] = file.takeEdit(NOTHING_KNOWN.state);

@@ -17,15 +17,15 @@ import type { Agent } from '../../src/agents/agent.ts';
 import { readRecords } from '../../src/bus/records.ts';
 import { recipesIn } from '../../src/checks/makefile.ts';
 import { simpleCommands } from '../../src/checks/shell-words.ts';
-import { parseMarkdownState } from '../../src/hook/markdown-state.ts';
+import { parseMarkdownState } from '../../src/session/hook/markdown-state.ts';
 import { ownText } from '../../src/hosts/own-text.ts';
 import { commitMessage, withoutClaims } from '../../src/loop/commit-message.ts';
 import { globMatcher } from '../../src/loop/glob.ts';
 import { drawn, lastLines } from '../../src/loop/last-lines.ts';
 import { presets } from '../../src/loop/presets.ts';
 import { searchInTime } from '../../src/owner/pattern-search.ts';
-import { titleOf } from '../../src/plan/title.ts';
-import { outputLine, outputLines, readOutput } from '../../src/store/check-output.ts';
+import { titleOf } from '../../src/checks/plan-items.ts';
+import { outputLine, outputLines, readOutput } from '../../src/projections/check-output.ts';
 import { hideKeys, hideLikelyKeys } from '../../src/loop/secrets.ts';
 import { visible } from '../../src/text/one-line.ts';
 
@@ -124,7 +124,7 @@ function reader(agent: Agent): RunReader {
       shown: { offset: 0 },
       startedAt: 0,
       folder,
-      desk: folder,
+      workspaceFolder: folder,
       argv: [agent.name],
       env: () => ({}),
       session: null,

@@ -77,6 +77,7 @@ export class Oracle implements Observer {
   }
 
   started(effect: Effect): void {
+    this.#spending.mayWait(effect, this.#live?.policy.limits.limitWaits ?? null);
     if (effect.type === 'wait' && effect.until !== null) {
       const ahead = effect.until - Math.max(this.#world.clock, this.#expected);
       must(ahead <= MAX_WAIT_MS, 'L9', `a wait of ${ahead} ms is too long`);
@@ -174,15 +175,14 @@ export class Oracle implements Observer {
         // After a stop or an abort the iteration still owes its checks, its commit and its checkpoint.
         if (!this.#stopped) this.#unchecked = false;
         this.#resume();
-        this.#notBefore = 0;
-        this.#rung = 0;
-        this.#outages = 0;
+        this.#notBefore = this.#rung = this.#outages = 0;
         this.#failures.consecutive = 0;
         this.#spending.reopened();
         return;
       case 'limit.shared':
         must(before.turn.run === null, 'L4', 'a shared limit is written during a run');
         this.#expected = this.#notBefore = event.resetsAt;
+        this.#spending.limitHit();
         return;
       case 'question.asked':
         return this.#questions.asked(event);
@@ -295,17 +295,16 @@ export class Oracle implements Observer {
     if (this.#paused) this.#notBefore = 0;
     this.#unfinishedIteration = isCutShort(as) ? this.#iterations : null;
     this.#outages = as === 'outage' ? this.#outages + 1 : 0;
-    if (as !== 'usage-limit') {
-      this.#rung = 0;
-      return;
-    }
+    this.#rung = as === 'usage-limit' ? this.#rung + 1 : 0;
+    if (as !== 'usage-limit') return;
+    this.#spending.limitHit();
     const resetsAt = this.#lastOutput.get(event.run)?.limit?.resetsAt ?? null;
     const ladder = delay.usageLimitLadderMs;
     const ladderStep = (rung: number): number => ladder[Math.min(rung, ladder.length - 1)] ?? 0;
     const stated = resetsAt !== null && resetsAt > event.at;
-    const patience = this.#rung === 0 ? 0 : ladderStep(this.#rung - 1);
-    this.#notBefore = event.at + (stated ? Math.max(resetsAt - event.at, patience) : ladderStep(this.#rung));
-    this.#rung++;
+    const patience = this.#rung === 1 ? 0 : ladderStep(this.#rung - 2);
+    this.#notBefore =
+      event.at + (stated ? Math.max(resetsAt - event.at, patience) : ladderStep(this.#rung - 1));
     this.#expected = this.#notBefore;
   }
 
@@ -367,8 +366,9 @@ export class Oracle implements Observer {
       must(outcome.type === (this.#aborted ? 'fatal' : 'stopped'), 'L8', `a stop ends as ${outcome.type}`);
     else must(outcome.type !== 'stopped', 'L8', 'the loop is stopped without a request');
     const [iterations, failures, ms] = [this.#iterations, this.#failures.consecutive, before.activeMs];
+    const { limitWaits } = this.#spending;
     const [usd, tokens] = [this.#spending.charged('usd'), this.#spending.charged('tokens')];
-    const books = { usd, tokens, iterations, failures, ms, now: before.now };
+    const books = { usd, tokens, iterations, failures, ms, limitWaits, now: before.now };
     must(isReached(outcome, policy.limits, books), 'L1', `${outcome.type} before the limit is reached`);
     if (outcome.type !== 'done') return;
     must(

@@ -68,6 +68,7 @@ export function isReached(outcome: Outcome, limits: LimitsPolicy, books: Books):
     ['cost-exhausted', isSpent(books.usd, limits.costUsd)],
     ['tokens-exhausted', isSpent(books.tokens, limits.tokens)],
     ['time-exhausted', books.ms >= (limits.timeMs ?? none)],
+    ['limit-waits-exhausted', books.limitWaits > (limits.limitWaits ?? none)],
     ['failures-exhausted', books.failures >= (limits.failures ?? none)],
   ]);
   return reached.get(type) ?? true;
@@ -86,6 +87,7 @@ interface Books {
   readonly ms: number;
   readonly now: number;
   readonly failures: number;
+  readonly limitWaits: number;
 }
 
 /** What there is to commit; null if there is nothing or a commit is not possible. */

@@ -6,7 +6,7 @@ import { readRun } from '../../src/agents/reader.ts';
 import { scripted } from '../../src/agents/scripted.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { Host } from '../../src/hosts/host.ts';
-import { memoryJournal } from '../../src/journal/memory.ts';
+import { memoryJournal } from '../rig/memory-journal.ts';
 import { NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { resolvePolicy } from '../../src/loop/validate.ts';
 import { searchInTime } from '../../src/owner/pattern-search.ts';
@@ -50,9 +50,14 @@ it('journals usage at most every 50 ms, and stops an agent that falls silent abo
   const world = new FakeWorld({ runs: [], checks: [] }, START);
   const pages: Pages = { events: [], synced: 0 };
   const life = new Life(world, pages, () => false);
-  const desk = { children: new Map<string, number>(), edited: null, limit: null, promptLostAt: null };
+  const workspaceFolder = {
+    children: new Map<string, number>(),
+    edited: null,
+    limit: null,
+    promptLostAt: null,
+  };
   const workspace = {
-    ...fakeWorkspace(world, life, desk),
+    ...fakeWorkspace(world, life, workspaceFolder),
     read: () =>
       readRun(
         scripted,
@@ -61,7 +66,7 @@ it('journals usage at most every 50 ms, and stops an agent that falls silent abo
           shown: { offset: 0 },
           startedAt: START,
           folder: '/nowhere',
-          desk: '/nowhere',
+          workspaceFolder: '/nowhere',
           argv: ['agent'],
           env: () => ({}),
           session: null,

@@ -189,6 +189,7 @@ export const policyOf = (names: readonly PresetName[]): fc.Arbitrary<Policy> =>
       tokens: fc.constantFrom(null, null, 150, 240),
       timeMs: fc.constantFrom(null, null, 5000, 200_000),
       failures: fc.constantFrom(null, 2, 5),
+      limitWaits: fc.constantFrom(null, null, 0, 1),
       unchanged: fc.constantFrom(null, { nudge: 1, end: 2 }, { nudge: 3, end: 5 }),
       stopRunning: fc.boolean(),
       commit: fc.constantFrom(null, null, 'agent', 'plain'),

@@ -6,7 +6,7 @@ import { learn, NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { openRun } from '../../src/loop/run.ts';
 import type { LoopState, Run } from '../../src/loop/state.ts';
 import { fakeHost } from '../rig/fake-host.ts';
-import { fakeWorkspace, type Desk } from '../rig/fake-workspace.ts';
+import { fakeWorkspace, type WorkspaceFolder } from '../rig/fake-workspace.ts';
 import { Life, type Pages } from '../rig/life.ts';
 import { mortalJournal } from '../rig/mortal-journal.ts';
 import { keyOf, type Interference } from '../rig/toy-driver.ts';
@@ -53,7 +53,7 @@ class Simulation {
   readonly #oracle: Oracle;
   readonly #interference: Interference;
   readonly #pages: Pages = { events: [], synced: 0 };
-  readonly #desk: Desk;
+  readonly #workspaceFolder: WorkspaceFolder;
   readonly #inbox: Happening[] = [];
   #diskFull: 'not yet' | 'now' | 'over' = 'not yet';
   #effects = 0;
@@ -75,7 +75,7 @@ class Simulation {
     this.#oracle = new Oracle(this.#world);
     this.#interference = interferenceOf(scenario, this.#world);
     const limit = limitedForMs === null ? null : { resetsAt: START + limitedForMs, message: 'theirs' };
-    this.#desk = { children: new Map(), edited: null, limit, promptLostAt };
+    this.#workspaceFolder = { children: new Map(), edited: null, limit, promptLostAt };
   }
 
   /** For the error message. */
@@ -137,7 +137,7 @@ class Simulation {
         }),
         clock: life.clock,
         host: fakeHost(this.#world, life, (key) => decide(engine.state).some((wanted) => wanted.key === key)),
-        workspace: fakeWorkspace(this.#world, life, this.#desk),
+        workspace: fakeWorkspace(this.#world, life, this.#workspaceFolder),
         observers: [watch],
         chance: () => 0.5,
       },
@@ -265,7 +265,7 @@ class Simulation {
       );
       this.#trouble = 'told';
     }
-    this.#checkDesk(event, engine, life);
+    this.#checkWorkspaceFolder(event, engine, life);
     if (this.#isDriving) noteUnwanted(engine, life);
     this.#inbox.push(...(interference.events?.(index) ?? []));
     const late = this.#pages.events[(interference.lateAnswer?.(index) ?? 0) - 1];
@@ -297,8 +297,8 @@ class Simulation {
   }
 
   /** Checks that the engine has picked up edits and child loops in time. */
-  #checkDesk(event: LoopEvent, { state }: Engine, life: Life): void {
-    const { edited, children } = this.#desk;
+  #checkWorkspaceFolder(event: LoopEvent, { state }: Engine, life: Life): void {
+    const { edited, children } = this.#workspaceFolder;
     if (event.type === 'iteration.started')
       life.must(edited === null, 'E1', 'an iteration starts before an edited policy is applied');
     if (event.type !== 'run.ended' || !this.#world.everStarted(event.run)) return;
@@ -350,7 +350,7 @@ class Simulation {
     if (happening.type === 'child.started' || happening.type === 'child.ended')
       this.#changeChild(happening, engine);
     else if (happening.type === 'policy.changed' && change?.policy === 'other checks')
-      this.#desk.edited = happening.policy;
+      this.#workspaceFolder.edited = happening.policy;
     else engine.write(happening);
     return true;
   }
@@ -359,8 +359,8 @@ class Simulation {
   #changeChild(happening: ChildEvent, engine: Engine): void {
     const { child, type } = happening;
     const { ends, isSeen } = this.#scenario.children[Number(child.slice('kid-'.length))] ?? NO_CHILD;
-    if (type === 'child.ended') this.#desk.children.delete(child);
-    else this.#desk.children.set(child, this.#world.clock + lifetime(ends));
+    if (type === 'child.ended') this.#workspaceFolder.children.delete(child);
+    else this.#workspaceFolder.children.set(child, this.#world.clock + lifetime(ends));
     if (isSeen) engine.write(happening);
   }
 }

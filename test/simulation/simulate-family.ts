@@ -7,7 +7,7 @@ import { entryOf, countFor, newCount, type LedgerEntry, type LedgerAccess } from
 import type { Outcome } from '../../src/loop/outcome.ts';
 import { learn, NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { openRun } from '../../src/loop/run.ts';
-import { FamilyWatch } from '../../src/owner/family-watch.ts';
+import { FamilyWatch } from '../../src/owner/child-watch.ts';
 import { fakeHost } from '../rig/fake-host.ts';
 import { fakeWorkspace } from '../rig/fake-workspace.ts';
 import { Life, type Pages } from '../rig/life.ts';
@@ -172,14 +172,14 @@ class Family {
     const access = this.#accessOf(member, life);
     // A child has its entry before its first event.
     if (isNew && payer !== null) this.#open(member);
-    const desk = { children: new Map(), edited: null, limit: null, promptLostAt: null };
+    const workspaceFolder = { children: new Map(), edited: null, limit: null, promptLostAt: null };
     const engine: Engine = new Engine(
       {
         journal: mortalJournal(pages, life, { crashesBefore: () => false, isDiskFull: () => false }),
         clock: life.clock,
         host: fakeHost(world, life, (key) => decide(engine.state).some((wanted) => wanted.key === key)),
         workspace: {
-          ...fakeWorkspace(world, life, desk),
+          ...fakeWorkspace(world, life, workspaceFolder),
           familyCount: (current) => newCount(current, access.settle(current)),
         },
         observers: [
@@ -199,7 +199,7 @@ class Family {
     const watch = new FamilyWatch(access, engine);
     member.life = life;
     member.engine = engine;
-    member.look = () => watch.look();
+    member.look = () => watch.update();
     const { policy } = scenario;
     engine.append(
       isNew

@@ -1,3 +1,4 @@
+import type { Effect } from '../../src/loop/effect.ts';
 import type { LoopEvent, OutputSnapshot } from '../../src/loop/event.ts';
 import type { LimitsPolicy } from '../../src/loop/policy.ts';
 import { must } from './plain.ts';
@@ -5,6 +6,8 @@ import { must } from './plain.ts';
 /** The oracle's own account of what the runs used, and of what is charged for those that do not report it. */
 export class SpendBooks {
   readonly #runs = new Map<string, BookedRun>();
+  /** Usage limits that this loop has to wait for, hit by a work run or heard of, since it was last resumed. */
+  limitWaits = 0;
 
   started(run: string): void {
     this.#runs.set(run, { ...this.#of(run), started: true });
@@ -24,8 +27,13 @@ export class SpendBooks {
     this.#runs.set(run, { ...this.#of(run), as });
   }
 
+  limitHit(): void {
+    this.limitWaits++;
+  }
+
   /** A person resumes the loop, which allows it further runs of unknown usage. */
   reopened(): void {
+    this.limitWaits = 0;
     for (const [run, booked] of this.#runs) this.#runs.set(run, { ...booked, beforeReopening: true });
   }
 
@@ -51,6 +59,15 @@ export class SpendBooks {
       uncharged: dearest === 0 ? unknown.length : 0,
       unknown: unknown.length,
     };
+  }
+
+  mayWait(effect: Effect, limitWaits: number | null): void {
+    if (effect.type !== 'wait' || effect.why !== 'usage-limit') return;
+    must(
+      limitWaits === null || this.limitWaits <= limitWaits,
+      'L19',
+      `wait ${this.limitWaits} for a usage limit`,
+    );
   }
 
   /** L7: no run is planned once a limit is reached, or can no longer be enforced. */

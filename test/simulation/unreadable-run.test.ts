@@ -5,7 +5,7 @@ import { Life, type Pages } from '../rig/life.ts';
 import { exits, FakeWorld } from '../rig/world.ts';
 import type { RunReader } from '../../src/agents/reader.ts';
 import { NO_OUTPUT } from '../../src/loop/run.ts';
-import { memoryJournal } from '../../src/journal/memory.ts';
+import { memoryJournal } from '../rig/memory-journal.ts';
 import { NOTHING_KNOWN } from '../../src/loop/report.ts';
 import { resolvePolicy } from '../../src/loop/validate.ts';
 import { Engine } from '../../src/engine/engine.ts';
@@ -26,8 +26,13 @@ it.each<[string, () => Partial<RunReader>]>([
   const world = new FakeWorld({ runs: [exits(0)], checks: [0] }, 1000);
   const pages: Pages = { events: [], synced: 0 };
   const life = new Life(world, pages, () => false);
-  const desk = { children: new Map<string, number>(), edited: null, limit: null, promptLostAt: null };
-  const fake = fakeWorkspace(world, life, desk);
+  const workspaceFolder = {
+    children: new Map<string, number>(),
+    edited: null,
+    limit: null,
+    promptLostAt: null,
+  };
+  const fake = fakeWorkspace(world, life, workspaceFolder);
   const workspace = {
     ...fake,
     read: (...run: Parameters<typeof fake.read>) => ({ ...fake.read(...run), ...broken() }),

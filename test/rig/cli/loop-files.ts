@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { registeredAs } from '../../../src/store/registry.ts';
-import { LoopFolder } from '../../../src/store/store.ts';
+import { registeredAs } from '../../../src/home/registry.ts';
+import { LoopFolder } from '../../../src/home/home.ts';
 
-/** Where the files of a loop are: its state, and its desk in the workspace. */
+/** Where the files of a loop are: its state, and its workspace folder in the workspace. */
 export class LoopFiles {
   readonly #stateHome: string;
   readonly #workspace: string;
@@ -22,14 +22,14 @@ export class LoopFiles {
     return join(root, 'loops', id);
   }
 
-  get desk(): string {
-    return new LoopFolder({ id: 'any', name: this.#name, workspace: this.#workspace }).desk.path;
+  get workspaceFolder(): string {
+    return new LoopFolder({ id: 'any', name: this.#name, workspace: this.#workspace }).workspaceFolder.path;
   }
 
-  /** The path of a file by its name: on the desk if it is a projection or an agent's, else in the state. */
+  /** The path of a file by its name: in the workspace folder if it is a projection or an agent's, else in the state. */
   path(...path: readonly string[]): string {
     const [first = ''] = path.join('/').split('/');
-    return join(OF_STATE.has(first) ? this.state : this.desk, ...path);
+    return join(OF_STATE.has(first) ? this.state : this.workspaceFolder, ...path);
   }
 }
 

@@ -19,11 +19,11 @@ export class RecordedLoop {
     return this.#files.state;
   }
 
-  get desk(): string {
-    return this.#files.desk;
+  get workspaceFolder(): string {
+    return this.#files.workspaceFolder;
   }
 
-  /** A file of its state or its desk. */
+  /** A file of its state or its workspace folder. */
   file(...path: readonly string[]): string {
     return this.#files.path(...path);
   }

@@ -1,0 +1,56 @@
+/** What `ralph init` suggests for a workspace: installed agents and likely checks. None of them is run. */
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { namesIn, textOf } from '../files/files.ts';
+import { ALL_AGENTS } from '../agents/agents.ts';
+import { startersEnvironment } from '../home/run-environment.ts';
+import { suggestChecks, type Repository, type SuggestedCheck } from '../settings/suggest.ts';
+import { findCommand } from '../process/command.ts';
+
+export interface Suggestions {
+  /** The commands of the supported agents that are installed, preferred ones first. */
+  readonly agents: readonly string[];
+  readonly checks: readonly SuggestedCheck[];
+  /** The path of the settings schema, relative to the settings file; null if the package is not in `node_modules`. */
+  readonly schema: string | null;
+  /** Whether a program of this name is installed. */
+  has(program: string): boolean;
+}
+
+export function suggestionsFor(
+  workspace: string,
+  env: Readonly<Record<string, string>> = startersEnvironment(process.env),
+): Suggestions {
+  const has = (program: string): boolean =>
+    findCommand(program, env['PATH'] ?? '', workspace).found === 'executable';
+  const known = ALL_AGENTS.flatMap(({ call }) => (call === null ? [] : [call.command]));
+  return {
+    agents: known.filter(has),
+    checks: suggestChecks(repositoryAt(workspace)),
+    schema: schemaFor(workspace),
+    has,
+  };
+}
+
+function repositoryAt(workspace: string): Repository {
+  return {
+    read(name) {
+      try {
+        // A FIFO in a clone is not waited for.
+        return textOf(realpathSync(join(workspace, name)));
+      } catch {
+        return null;
+      }
+    },
+    list: (folder) => namesIn(join(workspace, folder)),
+  };
+}
+
+/** The schema of the installed version. There is no URL for others: the npm package of this name belongs to other people. */
+function schemaFor(workspace: string): string | null {
+  for (let folder = workspace; ; folder = dirname(folder)) {
+    const installed = join(folder, 'node_modules', 'ralph-loop', 'settings.schema.json');
+    if (existsSync(installed)) return relative(join(workspace, '.ralph'), installed);
+    if (folder === dirname(folder)) return null;
+  }
+}
