@@ -16,7 +16,7 @@ import { problemWithName } from '../loop/names.ts';
 import { UserError } from '../user-error.ts';
 import { warn } from './print.ts';
 
-type Suiting = 'logs' | 'story' | 'attach' | 'wait' | 'pause' | 'stop' | 'resume';
+type Suiting = 'status' | 'logs' | 'story' | 'attach' | 'wait' | 'pause' | 'stop' | 'resume';
 type Fitting = 'tell' | 'answer' | 'set' | 'diff';
 
 /** The loop of this name, or without a name the last one of the workspace of this folder. */
@@ -73,6 +73,7 @@ const canContinue = ({ status }: LoopRow): boolean =>
 
 /** The loops that a command is more likely about than the others. */
 const SUITS: Readonly<Record<Suiting, (row: LoopRow) => boolean>> = {
+  status: isActive,
   logs: isActive,
   story: isActive,
   attach: isActive,
@@ -82,7 +83,7 @@ const SUITS: Readonly<Record<Suiting, (row: LoopRow) => boolean>> = {
   resume: canContinue,
 };
 
-const READS: ReadonlySet<string> = new Set(['logs', 'story']);
+const READS: ReadonlySet<string> = new Set(['status', 'logs', 'story']);
 
 const isOpen = ({ status, record }: LoopRow): boolean => record.outcome === null && status !== 'unreadable';
 
@@ -148,7 +149,7 @@ function sayChosen({ id, name, workspace }: LoopRow, why: string): LoopRef {
 }
 
 function noLoops(): UserError {
-  return new UserError('no loops in this workspace');
+  return new UserError('no loops in this workspace; start one with: ralph run (or try: ralph demo)');
 }
 
 function namesOf(rows: readonly LoopRow[]): string {

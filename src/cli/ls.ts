@@ -43,14 +43,6 @@ export async function ls(options: LsOptions): Promise<number> {
   return 0;
 }
 
-/** `ralph status` without a name. */
-export async function listHere(workspace: string, isJson: boolean): Promise<void> {
-  const rows = await hall().list({ workspace });
-  if (isJson) printJson(rows.map(withoutWorker), 2);
-  else if (rows.length > 0) printLoops(flat(byNeed(rows)), false);
-  else print('no loops in this workspace; start one with: ralph run (or try: ralph demo)\n');
-}
-
 /** Prints the table of loops; those of all workspaces below the folder of each. */
 function printLoops(loops: readonly ListedLoop[], isOfAll: boolean): void {
   const width = terminalWidth();

@@ -28,6 +28,15 @@ export function printColumns(rows: readonly (readonly string[])[]): void {
   print(columns(rows, { width: terminalWidth() }));
 }
 
+/** Who reads stdout: where their home is, when they read, and how wide it is. */
+export function readerHere(): {
+  readonly home: string | undefined;
+  readonly now: number;
+  readonly width: number;
+} {
+  return { home: process.env['HOME'], now: Date.now(), width: terminalWidth() };
+}
+
 /** The columns of the terminal that stdout is; unlimited for a file, a pipe or a terminal that does not know its width. */
 export function terminalWidth(): number {
   return terminalSize('columns');

@@ -5,7 +5,7 @@ import { WORKSPACE } from './program-options.ts';
 
 /** Adds the commands that show loops. */
 export function viewCommands(add: Add, { done, isCalled }: Call): void {
-  add('status [name]', 'show the state of one loop, or of all loops in the workspace')
+  add('status [name]', 'show the state of a loop')
     .option(
       '--status <status>',
       'without a name: only loops with this status, as ralph ls has it (default all)',

@@ -1,14 +1,14 @@
-import { sandboxRequests } from '../loops/here.ts';
 import type { LoopSummary } from '../loops/summary.ts';
 import { statusData, statusText } from '../text/status.ts';
 import { UserError } from '../user-error.ts';
+import { chosenLoop } from './chosen-loop.ts';
 import { hall } from './hall.ts';
 import { painter } from './line-options.ts';
-import { listHere, ls } from './ls.ts';
-import { print, printJson } from './print.ts';
+import { ls } from './ls.ts';
+import { print, printJson, readerHere } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
-/** `ralph status`; in a sandbox without a name that of its loop. Exits with 0 if the loop is running, 1 if it is not, 2 if it does not exist or cannot be read. */
+/** `ralph status`: one loop, or with `--status` a list. Exits with 0 if the loop is running, 1 if it is not, 2 if it does not exist or cannot be read. */
 export async function status(
   name: string | null,
   options: { readonly json?: boolean; readonly status?: string; readonly cwd?: string },
@@ -18,18 +18,11 @@ export async function status(
       throw new UserError('cannot use --status with the name of a loop; list loops with: ralph ls --status');
     return ls(options);
   }
-  if (name === null && sandboxRequests() === null) {
-    await listHere(workspaceOf(options), options.json === true);
-    return 0;
-  }
   const loops = hall();
-  const loop = await loops.get(await loops.find(name ?? 'self', workspaceOf(options)));
+  const loop = await loops.get(await chosenLoop(loops, name, workspaceOf(options), 'status'));
   const { summary } = loop;
   if (options.json === true) printJson(statusData(loop), 2);
-  else
-    print(
-      `${statusText(loop, { home: process.env['HOME'], now: Date.now(), paint: painter(process.stdout) })}\n`,
-    );
+  else print(`${statusText(loop, { ...readerHere(), paint: painter(process.stdout) })}\n`);
   if (summary.status === 'unreadable') return 2;
   return summary.owner !== null || ACTIVE.has(summary.status) ? 0 : 1;
 }

@@ -62,7 +62,7 @@ export const NOTHING_NOTICED: LoopState['noticed'] = {
 
 export const NEARED_LIMITS: readonly NearedLimit[] = ['costUsd', 'tokens', 'timeMs'];
 
-const NEAR = 0.8;
+export const NEAR = 0.8;
 
 function isTold({ noticed }: LoopState, limit: NearedLimit, of: number): boolean {
   const told = noticed[limit];

@@ -56,6 +56,14 @@ describe('a notice is due when a loop', () => {
       'limit.neared costUsd',
       'loop.done done',
     ]);
+    const runs = Array.from({ length: 10 }, () => exits(0));
+    expect(kinds(play({ limits: { iterations: 10, unchanged: null } }, { runs }))).toEqual([
+      'limit.neared iterations',
+      'limit.reached iterations-exhausted',
+    ]);
+    expect(kinds(play({ limits: { iterations: 4 } }, { runs }))).toEqual([
+      'limit.reached iterations-exhausted',
+    ]);
   });
 
   it('waits for a usage limit for more than an hour, once however often it tries again', () => {

@@ -7,6 +7,7 @@
  */
 import { decide } from './decide.ts';
 import type { LoopEvent } from './event.ts';
+import { NEAR } from './limit-notices.ts';
 import type { LoopState } from './state.ts';
 
 /** A state that the loop has entered with an event. */
@@ -101,7 +102,12 @@ const ROWS: Readonly<Record<NoticeKind, Row>> = {
     isLeft: () => false,
     isAsked: true,
   },
-  'limit.neared': { entered: (_, event) => (event.type === 'limit.neared' ? event.limit : null) },
+  'limit.neared': {
+    entered: (state, event) => {
+      if (event.type === 'limit.neared') return event.limit;
+      return event.type === 'iteration.started' && nearsIterations(state) ? 'iterations' : null;
+    },
+  },
   'usage-limit.waiting': {
     entered: (state) => (waitsLong(state) ? 'usage-limit' : null),
     // The loop tries again from time to time, and waits for the same limit then.
@@ -157,6 +163,13 @@ function isLoginExpired({ outcome, turn }: LoopState): boolean {
   const ending = turn.run?.ended?.ending;
   const error = ending !== undefined && 'error' in ending ? ending.error : null;
   return outcome?.type === 'fatal' && error?.kind === 'authentication';
+}
+
+/** Whether the iteration that starts is the first after 80 % of the limit on iterations; every line of the loop counts them, so no event does. */
+function nearsIterations({ iteration, policy }: LoopState): boolean {
+  const of = policy.limits.iterations;
+  const used = iteration - 1;
+  return of !== null && used < of && used >= of * NEAR && used - 1 < of * NEAR;
 }
 
 function waitsLong(state: LoopState): boolean {

@@ -106,6 +106,12 @@ function longestPiece(text: string): number {
   return pieces.reduce((longest, piece) => Math.max(longest, widthOf(piece)), 0);
 }
 
+/** The lines of a text; those that continue one are indented, so that none looks like the next entry. */
+export function wrapped(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  return wrap(text, width - GAP.length).join(`\n${GAP}`);
+}
+
 /** The lines of a text that fit into a width, broken at spaces or after punctuation where possible. */
 export function wrap(text: string, width: number): readonly string[] {
   const room = Math.max(LEAST, width);
@@ -140,13 +146,17 @@ function shortened(text: string, width: number): string {
 function start(text: string, width: number): string {
   let taken = '';
   let used = 0;
-  for (const character of text) {
+  for (const [character] of text.matchAll(CHARACTER)) {
     used += widthOf(character);
     if (used > width) break;
     taken += character;
   }
   return taken;
 }
+
+/** A colour is one, and takes no column. */
+// oxlint-disable-next-line no-control-regex -- it is what a colour starts with
+const CHARACTER = /\u001B\[\d+m|./gsu;
 
 /**
  * The columns that a text takes on a terminal, where a CJK character or an emoji takes two. Most texts are plain, and their width

@@ -105,7 +105,10 @@ const WORDS: Readonly<Record<NoticeKind, Words>> = {
   },
   'limit.neared': {
     title: '80 % of a limit used',
-    text: ({ event }) => (event?.type === 'limit.neared' ? nearedText(event) : ''),
+    text: ({ event, state: { iteration, policy } }) =>
+      event?.type === 'limit.neared'
+        ? nearedText(event)
+        : `${iteration - 1} of ${policy.limits.iterations} iterations used`,
   },
   'usage-limit.waiting': {
     title: 'waiting for a usage limit',

@@ -8,6 +8,7 @@ import { spendOf, type Knowledge } from '../loop/report.ts';
 import { costOf, tokensOf } from '../loop/spend-text.ts';
 import type { LoopView } from '../loops/loops.ts';
 import type { ChildNow } from '../loops/view.ts';
+import { wrapped } from './columns.ts';
 import { commitsText } from './commits.ts';
 import { evidenceRows } from './evidence.ts';
 import { limitChangeText } from './limits.ts';
@@ -22,18 +23,20 @@ interface Reader {
   /** The status in the words of the caller. */
   readonly word?: string;
   readonly now: number;
+  /** The columns that a line may have; the command and the folder at the end stay in one piece, to be copied. */
+  readonly width?: number;
   readonly paint?: (colour: 'green' | 'red', text: string) => string;
 }
 
 /** What `ralph status` says about a loop. The documented lines come first. */
 export function statusText(
   { summary, state, report, children, folder, about, doing }: LoopView,
-  { home, word = summary.status, now, paint = (_, text) => text }: Reader,
+  { home, word = summary.status, now, width = Infinity, paint = (_, text) => text }: Reader,
 ): string {
   const { reason, waiting, warning, next } = summary;
   const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
   const silence = state.policy.timeouts.inactivityMs;
-  return [
+  const lines = [
     `Ralph Loop: ${summary.name}`,
     `Status: ${word}`,
     `Iteration: ${ofLimit(summary.iterations, summary.iterationLimit)}`,
@@ -48,10 +51,13 @@ export function statusText(
     ...(summary.owner === null ? [] : [`Owner: process ${summary.owner}`]),
     ...(summary.window === undefined ? [] : [`Window: ${summary.window}`]),
     ...(summary.tags === undefined ? [] : [`Tags: ${summary.tags.join(', ')}`]),
-    ...report.checks.map(({ command, result }) =>
+    ...report.checks.flatMap(({ command, result }) =>
       result.code === 0
-        ? `Check: ${command}: ${paint('green', 'passed')}`
-        : `Check: ${command}: ${paint('red', 'failed')} (${howItFailed(result)}${failingSince(command, report)}) — ${result.log}`,
+        ? [`Check: ${command}: ${paint('green', 'passed')}`]
+        : [
+            `Check: ${command}: ${paint('red', 'failed')} (${howItFailed(result)}${failingSince(command, report)})`,
+            `${LOG}${result.log}`,
+          ],
     ),
     ...planRows(summary.record).map(([label, text]) => `${label === 'plan' ? 'Plan' : 'Ticked'}: ${text}`),
     ...evidenceRows(summary.record).map(
@@ -69,15 +75,21 @@ export function statusText(
     ...(report.commits === 0 ? [] : [`Commits: ${commitsText(summary.record)}`]),
     ...children.map((child) => `Child: ${childText(child)}`),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
-    ...state.questions.map((question) => `Question: ${questionText(question, summary.name)}`),
     ...(state.policy.sandbox === null ? [] : [capitalized(sandboxLine(state.policy.sandbox))]),
     ...(reason === null ? [] : [`Reason: ${reason}`]),
     ...(warning === undefined ? [] : [`Warning: ${warning}`]),
     ...(summary.notices ?? []).map((trouble) => `Notices: ${troubleText(trouble)}`),
+  ];
+  return [
+    ...lines.map((line) => (line.startsWith(LOG) ? line : wrapped(line, width))),
+    ...state.questions.flatMap((question) => questionLines(question, summary.name, width)),
     ...(next === null ? [] : [`Next: ${next}`]),
     `Logs: ${homely(folder, home)}`,
   ].join('\n');
 }
+
+/** A path stays in one piece, so that a person can copy it. */
+const LOG = '  log: ';
 
 function aboutLines({ task, agent, branch }: LoopView['about']): readonly string[] {
   const model = agent === null || agent.model === null ? '' : ` (model ${visible(agent.model)})`;
@@ -143,11 +155,18 @@ function time(moment: number | null): string {
 }
 
 /** A question, and what answers it. Further lines of a text are indented, so that none looks like a line of the status. */
-function questionText({ id, text, default: byDefault, until }: OpenQuestion, loop: string): string {
-  const end =
-    until === null ? '' : `; without an answer: "${visible(byDefault ?? '')}" at ${localTime(until)}`;
-  const shown = text.split('\n').map(visible).join('\n  ');
-  return `${shown} — answer with: ralph answer ${loop} "…" --question ${id}${end}`;
+function questionLines(
+  { id, text, default: byDefault, until }: OpenQuestion,
+  loop: string,
+  width: number,
+): readonly string[] {
+  const lines = text.split('\n').map((line, at) => `${at === 0 ? 'Question: ' : '  '}${visible(line)}`);
+  const end = until === null ? [] : [`  without an answer: "${visible(byDefault ?? '')}" at ${time(until)}`];
+  return [
+    ...lines.map((line) => (line.startsWith(LOG) ? line : wrapped(line, width))),
+    `  answer with: ralph answer ${loop} "…" --question ${id}`,
+    ...end.map((line) => wrapped(line, width)),
+  ];
 }
 
 /** Cost with its source, and tokens by kind: in total and per iteration. */

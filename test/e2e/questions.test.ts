@@ -64,7 +64,9 @@ describe('a question on the bus', () => {
     await waits();
     const { stdout } = await rig.does('status', 'a');
     expect(stdout).toMatch(/^Waiting: answer until \d{4}-.* \(Really\? Status: done — x\)$/m);
-    expect(stdout).toMatch(/^Question: Really\?\n {2}Status: done — x — answer with: .*"a\\nb" at /m);
+    expect(stdout).toMatch(
+      /^Question: Really\?\n {2}Status: done — x\n {2}answer with: ralph answer a .*\n {2}without an answer: "a\\nb" at /m,
+    );
     expect(stdout).not.toMatch(/^Status: done/m);
     expect((await rig.does('ls')).stdout.trim().split('\n')).toHaveLength(2);
     await rig.does('stop', 'a');

@@ -7,6 +7,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import stringWidth from 'fast-string-width';
+import { busAt } from '../../src/bus/bus-file.ts';
+import { post } from '../../src/bus/bus.ts';
+import { draft } from '../../src/bus/message.ts';
 import type { LoopEvent } from '../../src/loop/event.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import { Terminals, type Terminal } from '../rig/cli/terminal.ts';
@@ -61,6 +64,15 @@ beforeAll(async () => {
   );
   await runs(LONG_NAME, 'a short task', told(0.1, 'Done.'), '-m', '1', '--check', 'true');
   await runs('hostile', HOSTILE, 'exit 1', '-m', '1', '--max-failures', '1');
+  const words = ['--name', 'shop', '-m', '3', '--detach', '--', ...rig.agent];
+  await rig.does('run', 'store the orders', ...words);
+  const turn = await rig.nextTurn();
+  const body =
+    'Which database are the orders to be kept in, the one of the shop or a new one for the orders alone?';
+  const meta = { default: 'the one of the shop', timeout_ms: String(24 * 3_600_000) };
+  await post(busAt(turn.env['MESSAGE_BUS'] ?? ''), draft({ type: 'QUESTION', projectId: 'p', body, meta }));
+  await turn.exits(0);
+  await rig.loop('shop').journals('probe.finished', ({ phase }) => phase === 'before', 2);
   vi.stubEnv('XDG_STATE_HOME', join(many.folder, 'state'));
   const ends: LoopEvent = { type: 'loop.ended', outcome: { type: 'waiting' }, at: 1 };
   for (let number = 1; number <= 200; number++)
@@ -69,6 +81,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   terminals.close();
+  await rig.does('kill', 'shop');
   await rig.tearDown();
   await many.tearDown();
 });
@@ -91,7 +104,10 @@ async function shown(
 function steady(text: string, on: Rig): string {
   return `${text
     .replaceAll(on.folder, '/tmp/ralph-rig')
-    .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, '2026-01-01 00:00:00')
+    .replaceAll(/\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d/g, '2026-01-01$100:00:00')
+    .replaceAll(/-PID\d+-/g, '-PID12345-')
+    .replaceAll(/process \d+/g, 'process 12345')
+    .replaceAll(/\d{8}-\d{6}-\d+/g, '20260101-000000-12345')
     .replaceAll(/\b\d+s\b/g, '0s')
     .replaceAll(/\b\d+ s\b/g, '0 s')
     .replaceAll(/\b\d{5}d\b/g, '20000d')
@@ -105,7 +121,7 @@ describe.each(SIZES)('on a terminal of %i × %i', (width, height) => {
   it('ls has a row of one line for each loop, those that need a person first', async () => {
     const { screen } = await shown(rig, size, 'ls');
     expect(screen.split('\n').filter((line) => stringWidth(line) > width)).toEqual([]);
-    expect(screen.split('\n')).toHaveLength(5);
+    expect(screen.split('\n')).toHaveLength(6);
     await expect(steady(screen, rig)).toMatchFileSnapshot(golden('ls'));
   });
 
@@ -125,6 +141,11 @@ describe.each(SIZES)('on a terminal of %i × %i', (width, height) => {
   it('status tells the task, the agent, the checks and the last rejected claim', async () => {
     const { screen } = await shown(rig, size, 'status', 'cart');
     await expect(steady(screen, rig)).toMatchFileSnapshot(golden('status'));
+  });
+
+  it('status shows an open question and the command that answers it', async () => {
+    const { screen } = await shown(rig, size, 'status', 'shop');
+    await expect(steady(screen, rig)).toMatchFileSnapshot(golden('status-question'));
   });
 
   it('status shows hostile words as text', async () => {

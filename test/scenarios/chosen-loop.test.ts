@@ -9,10 +9,13 @@ const starts = (stage: Stage, name: string) =>
 
 it('says that there is no loop in an empty workspace', async () => {
   const stage = openLoadedStage();
-  for (const words of [['logs'], ['stop'], ['wait'], ['tell', 'use the other API'], ['diff']]) {
+  for (const words of [['status'], ['logs'], ['stop'], ['wait'], ['tell', 'use the other API'], ['diff']]) {
     // oxlint-disable-next-line no-await-in-loop -- one stage
     const { code, stderr } = await stage.ralph(...words).ended;
-    expect([code, stderr]).toEqual([2, 'ralph: error: no loops in this workspace\n']);
+    expect([code, stderr]).toEqual([
+      2,
+      'ralph: error: no loops in this workspace; start one with: ralph run (or try: ralph demo)\n',
+    ]);
   }
 });
 
@@ -25,6 +28,9 @@ it('takes the only loop or the last one, and says on stderr which one it is', as
   expect(only.stdout).toContain('first words');
   stage.plans('default', 'echo later words');
   await ends(stage, 'later');
+  const state = await stage.ralph('status').ended;
+  expect(state.stderr).toBe('ralph: loop later, the last one of 2 in this workspace\n');
+  expect(state.stdout).toMatch(/^Ralph Loop: later\n/);
   const last = await stage.ralph('story', '--json').ended;
   expect(last.stderr).toBe('ralph: loop later, the last one of 2 in this workspace\n');
   expect(JSON.parse(last.stdout.split('\n')[0] ?? '')).toHaveProperty('type');

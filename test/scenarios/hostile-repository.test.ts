@@ -30,7 +30,7 @@ describe('a repository whose configuration names programs', () => {
     expect(ended.stderr).not.toContain('no checkpoint');
     expect(stage.calls).toBe(2);
     const commands = [
-      ['status'],
+      ['status', 'it'],
       ['report'],
       ['diff', 'it'],
       ['diff', 'it', '1'],
