@@ -49,7 +49,7 @@ export function followInBackground(
   {
     owned,
     ended,
-  }: { readonly owned?: (view: Console) => void; readonly ended?: (loop: EndedLoop) => void } = {},
+  }: { readonly owned?: (view: Console) => void; readonly ended?: (loop: EndedLoop) => Promise<void> } = {},
 ): Then {
   return async () => {
     const { folder, spec, mask } = loop;
@@ -58,7 +58,7 @@ export function followInBackground(
     const end = await followLoop(loop, view);
     if (end.status === 'paused') view.status('paused, exiting loop');
     const code = await finish(view, end, spec, options);
-    ended?.({ folder, spec, mask, end: () => end });
+    await ended?.({ folder, spec, mask, end: () => end });
     return code;
   };
 }

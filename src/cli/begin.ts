@@ -25,7 +25,7 @@ export interface Work {
   /** Called with the result when the loop ends or pauses; `time` is the start of a line where lines have the time. */
   readonly ended?: (result: LoopResult, time: string) => void;
   /** Shows a loop that is given to the daemon; absent for one that is shown until it ends. */
-  readonly detached?: (loop: Begun, view: ViewOptions, ended: (loop: EndedLoop) => void) => Then;
+  readonly detached?: (loop: Begun, view: ViewOptions, ended: (loop: EndedLoop) => Promise<void>) => Then;
   /** Whether `detached` shows the loop until it ends. */
   readonly waits?: boolean;
   /** The first line of the output. */
@@ -63,11 +63,9 @@ export async function begin(work: Work): Promise<number> {
     },
     ...(options.quiet === true ? {} : { say }),
   };
-  const ended = (loop: EndedLoop): void => {
-    if (report === null && work.ended === undefined) return;
-    const result = loopResult(loop);
-    work.ended?.(result, stampIf(view));
-    report?.write(result);
+  const ended = async (loop: EndedLoop): Promise<void> => {
+    work.ended?.(loopResult(loop), stampIf(view));
+    await report?.write(loop);
   };
   const shown: Then[] = [];
   const giving = async (loop: Begun): Promise<void> => {

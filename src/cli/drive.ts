@@ -15,10 +15,10 @@ import { isError, summary } from '../text/summary.ts';
 export async function drive(
   loop: OwnedLoop,
   options: ViewOptions,
-  ended?: (loop: EndedLoop) => void,
+  ended?: (loop: EndedLoop) => Promise<void>,
 ): Promise<number> {
   const code = await driveOn(loop, options);
-  ended?.(loop);
+  await ended?.(loop);
   const { outcome, control } = loop.state;
   if (loop.spec.window !== undefined && (outcome !== null || control.paused)) {
     const { closeUnseenWindow } = await import('../loops/window.ts');

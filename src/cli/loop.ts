@@ -7,7 +7,7 @@ import type { StartRequest } from '../loops/loops.ts';
 import { begin } from './begin.ts';
 import { flagSettings, hasPlan, type RunOptions } from './options.ts';
 import { warn } from './print.ts';
-import { iterationLines } from '../text/report.ts';
+import { iterationLines } from '../text/iteration-lines.ts';
 
 export interface LoopOptions extends RunOptions {
   readonly spec?: string;

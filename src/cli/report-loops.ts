@@ -119,7 +119,7 @@ async function textOf(facts: readonly LoopFacts[], asked: Asked): Promise<string
   }
   if (format === 'markdown' || format === 'github') {
     const { markdownReport } = await import('../text/report-markdown.ts');
-    return sanitize(markdownReport(facts, { heading, home }), false);
+    return sanitize(markdownReport(facts, { heading, home, folds: format === 'github' }), false);
   }
   const isFile = options.output !== undefined;
   const paint = isFile ? (_: string, text: string): string => text : painter(process.stdout);

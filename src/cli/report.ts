@@ -1,8 +1,7 @@
 /** The machine-readable result of a loop: JSON, Markdown, or the job summary of a GitHub workflow. */
 import { appendFileSync, writeFileSync } from 'node:fs';
-import type { LoopResult } from '../loops/result.ts';
+import { type EndedLoop, loopResult } from '../loops/result.ts';
 import { reasonOf, UserError } from '../user-error.ts';
-import { markdown } from '../text/report.ts';
 import { oneOf, type ViewOptions } from './options.ts';
 import { jsonOf, print, warn } from './print.ts';
 import { sanitize } from '../text/terminal.ts';
@@ -49,18 +48,27 @@ export class Report {
   }
 
   /** Writes the report. A report that cannot be written prints an error and does not change the exit code. */
-  write(result: LoopResult): void {
+  async write(loop: EndedLoop): Promise<void> {
     try {
-      this.#write(result);
+      this.#write(await this.#textOf(loop));
     } catch (error) {
       warn(`ralph: error: cannot write the report: ${reasonOf(error)}\n`);
     }
   }
 
-  #write(result: LoopResult): void {
+  async #textOf(loop: EndedLoop): Promise<string> {
     const form = this.#form;
-    const text =
-      form === 'json' ? `${jsonOf(result, 2)}\n` : sanitize(markdown(result, form === 'github'), false);
+    if (form === 'json') return `${jsonOf(loopResult(loop), 2)}\n`;
+    const [{ factsAtEnd }, { markdownReport }] = await Promise.all([
+      import('../loops/facts.ts'),
+      import('../text/report-markdown.ts'),
+    ]);
+    const facts = await factsAtEnd(loop.spec, loop.end());
+    const beside = { heading: null, home: process.env['HOME'], folds: form === 'github' };
+    return sanitize(markdownReport([facts], beside), false);
+  }
+
+  #write(text: string): void {
     if (this.#file !== null) writeFileSync(this.#file, text);
     else if (this.#summaryFile !== null) appendFileSync(this.#summaryFile, text);
     else print(text);

@@ -3,7 +3,7 @@ import { mergeSettings } from '../settings/settings.ts';
 import { readSettings } from '../settings/read.ts';
 import { localLoops } from '../loops/local-loops.ts';
 import type { WordingPolicy } from '../loop/policy.ts';
-import { type EndedLoop, loopResult } from '../loops/result.ts';
+import type { EndedLoop } from '../loops/result.ts';
 import { UserError } from '../user-error.ts';
 import { chosenLoop } from './chosen-loop.ts';
 import type { Then } from './background.ts';
@@ -34,7 +34,7 @@ export async function resumeLoop(
   const { name } = ref;
   const settings = mergeSettings((await readSettings(ref.workspace)).merged, viewSettings(options));
   const view = viewBeside(report, viewOf(options, settings));
-  const ended = (done: EndedLoop): void => report?.write(loopResult(done));
+  const ended = async (done: EndedLoop): Promise<void> => report?.write(done);
   const { followInBackground, leaveInBackground } = await import('./background.ts');
   const shown: Then[] = [];
   const resumed = await loops.own(ref, request, {

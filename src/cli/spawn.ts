@@ -154,7 +154,7 @@ async function windowFor({
 function follow(
   loop: Begun,
   view: ViewOptions,
-  { line, ended }: { readonly line: string; readonly ended: (loop: EndedLoop) => void },
+  { line, ended }: { readonly line: string; readonly ended: (loop: EndedLoop) => Promise<void> },
 ): Then {
   const { name } = loop.spec;
   showNotes(loop, view);

@@ -18,6 +18,7 @@ import { type ChangedFiles, changedFilesOf } from './changed-files.ts';
 import { type EventsFrom, type Page, pagesOf, toldOf } from './events.ts';
 import { refOf } from './find.ts';
 import type { LoopRef } from './loops.ts';
+import { checkOutput } from './result.ts';
 import { type Night, nightOf } from './night.ts';
 import { type LoopSummary, summaryOf } from './summary.ts';
 import { type WorktreeSummary, workOf } from './worktrees.ts';
@@ -57,6 +58,8 @@ export interface CheckFacts {
   /** Whether it passed before the first iteration, and when it was last run; null if it was not run then. */
   readonly before: boolean | null;
   readonly after: boolean | null;
+  /** The last 2000 characters that it printed if it failed; null if it did not. */
+  readonly output: string | null;
 }
 
 export interface ChildFacts extends Omit<ChildRecord, 'status'> {
@@ -98,7 +101,7 @@ export async function factsOf(
     waiting: summary.waiting,
     questions: summary.questions ?? [],
     limits: summary.limits,
-    checks: isReadable ? checksOf(loop) : [],
+    checks: isReadable ? checksOf(loop, mask) : [],
     night: isReadable && since !== null ? await night(loop, since, countsTests ? mask : null) : null,
     changes: isReadable ? await changedFilesOf(loop) : null,
     children: record.children.map(childOf),
@@ -142,16 +145,16 @@ async function night(loop: LoopReading, since: number, mask: Mask | null): Promi
   }
 }
 
-function checksOf({ state, report }: LoopReading): readonly CheckFacts[] {
+function checksOf({ state, report, folder }: LoopReading, mask: Mask): readonly CheckFacts[] {
   return state.policy.checks.commands.map(({ command }) => {
-    const resultIn = (results: typeof report.checks): boolean | null => {
-      const found = results.find((one) => one.command === command);
-      return found === undefined ? null : found.result.code === 0;
-    };
+    const resultIn = (results: typeof report.checks): (typeof report.checks)[number]['result'] | undefined =>
+      results.find((one) => one.command === command)?.result;
+    const [before, after] = [resultIn(report.baseline), resultIn(report.checks)];
     return {
       command: hideKeys(command),
-      before: resultIn(report.baseline),
-      after: resultIn(report.checks),
+      before: before === undefined ? null : before.code === 0,
+      after: after === undefined ? null : after.code === 0,
+      output: after === undefined || after.code === 0 ? null : checkOutput(folder.log(after.log), mask),
     };
   });
 }

@@ -4,6 +4,7 @@ import { excerpt } from '../loop/excerpt.ts';
 import type { Outcome, StopReason } from '../loop/outcome.ts';
 import { report } from '../loop/report.ts';
 import type { OwnedLoop } from '../owner/owner.ts';
+import type { Mask } from '../home/mask.ts';
 import { putBack } from '../home/journal-problem.ts';
 import { readEvents } from '../home/read-loop.ts';
 import type { JournalError } from '../journal/journal.ts';
@@ -80,9 +81,7 @@ function resultOf(
       costIsKnown: one.costIsKnown,
       duration: one.duration / 1000,
       checkResults: one.checkResults.map(({ name, passed, log }) => {
-        // Masked before it is cut, because a part of a secret cannot be recognised.
-        const output = excerpt(mask.text(readExcerpt(folder.log(log), OUTPUT)), OUTPUT);
-        return { name: hideKeys(name), passed, output };
+        return { name: hideKeys(name), passed, output: checkOutput(folder.log(log), mask) };
       }),
       allChecksPassed: one.allChecksPassed,
       completionTagFound: one.completionTagFound,
@@ -103,6 +102,11 @@ function resultOf(
     plan: end.plan,
     limitChanges: end.limitChanges,
   };
+}
+
+/** The last 2000 characters that a check has printed, masked before they are cut: a part of a secret cannot be recognised. */
+export function checkOutput(log: string, mask: Mask): string {
+  return excerpt(mask.text(readExcerpt(log, OUTPUT)), OUTPUT);
 }
 
 const OUTPUT = { side: 'tail', chars: 2000, marker: '' } as const;

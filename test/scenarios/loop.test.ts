@@ -190,8 +190,9 @@ describe('ralph loop', () => {
     const args = ['x', '--check', check, '-m', '1'];
     const page = await loop(stage, ...args, '--report', 'markdown', '--report-file', 'report.md');
     expect(page.code).toBe(1);
-    expect(stage.read('report.md')).toMatch(/^## Ralph loop `it`: max_iterations\n/);
-    expect(stage.read('report.md')).toContain('| 1 | fail (0/1) | no | 0 | unknown |');
+    expect(stage.read('report.md')).toMatch(/^## Ralph loop `it`: iterations-exhausted\n/);
+    expect(stage.read('report.md')).toMatch(/^\| checks \| 0 of 1 pass; before the loop 0 of 1 \|$/m);
+    expect(stage.read('report.md')).toMatch(/^\| cost \| unknown: no run reported it \|$/m);
     expect(stage.read('report.md')).toContain('```\nno `fix` | yet\n```');
 
     const summary = stage.path('summary.md');
@@ -248,7 +249,9 @@ describe('ralph loop', () => {
     });
     const more = await stage.ralph('resume', 'it', '-m', '3', '--report', 'markdown').ended;
     expect(more.code).toBe(1);
-    expect(more.stdout).toMatch(/^## Ralph loop `it`: max_iterations\n[^]*\n\| 3 \| unknown \|/);
+    expect(more.stdout).toMatch(
+      /^## Ralph loop `it`: iterations-exhausted\n[^]*\n\| 3 \| none \| none \| unknown \| \d+s \|\n/,
+    );
   });
 
   it('S3.56 continues if progress.md cannot be written, warns once, and writes it again when it can', async () => {

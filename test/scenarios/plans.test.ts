@@ -132,7 +132,7 @@ describe('a loop with a plan', () => {
     expect(stage.given(1, 'stdin')).toContain(
       'tasks/prd.json: 0/2 done. Work on the next open item:\n\nUS-1 title',
     );
-    expect(readFileSync(report, 'utf8')).toContain('- plan tasks/prd.json: 2/2 done\n');
+    expect(readFileSync(report, 'utf8')).toContain('| plan | tasks/prd.json: 2/2 done |\n');
     expect(stderr).toContain('plan 2/2, ticked: US-1 title of US-1, US-2 title of US-2\n');
   });
 

@@ -131,7 +131,7 @@ it(
     stage.env['GITHUB_STEP_SUMMARY'] = stage.path('step.md');
     writeFileSync(stage.path('step.md'), 'before\n');
     await stage.ralph('report', 'it', '--format', 'github').ended;
-    expect(stage.read('step.md')).toMatch(/^before\n## Ralph loop ` it `: done\n/);
+    expect(stage.read('step.md')).toMatch(/^before\n## Ralph loop `it`: done\n/);
     expect(stage.read('step.md')).toContain('- +1 -0 test/cart.test.sh (check)\n- +1 -1 package.json');
   },
 );
