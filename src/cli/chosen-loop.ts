@@ -8,7 +8,7 @@
  */
 import { findRef } from '../loops/find.ts';
 import { sandboxRequests } from '../loops/here.ts';
-import type { LoopRow } from '../loops/list.ts';
+import { drivenAt, type LoopRow } from '../loops/list.ts';
 import type { LoopRef, Loops } from '../loops/loops.ts';
 import { Rights } from '../loops/rights.ts';
 import { counted, shortList } from '../loop/counted.ts';
@@ -136,11 +136,6 @@ async function ownLoop(
 
 function rowsHere(loops: Loops, folder: string): Promise<readonly LoopRow[]> {
   return loops.list({ workspace: folder });
-}
-
-/** Until when it was driven, as far as its record says; of a loop that runs, about now. */
-function drivenAt({ worker, record }: LoopRow): number {
-  return (worker.startedAt ?? 0) + record.durationMs;
 }
 
 function sayChosen({ id, name, workspace }: LoopRow, why: string): LoopRef {

@@ -15,7 +15,7 @@ import { workerRecord, workerTable } from '../text/workers.ts';
 import { UserError } from '../user-error.ts';
 import { hall } from './hall.ts';
 import { oneOf } from './options.ts';
-import { painter } from './line-options.ts';
+import { painter, type Paint } from './line-options.ts';
 import { print, printColumns, printJson, terminalWidth, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -36,19 +36,21 @@ export async function ls(options: LsOptions): Promise<number> {
   else if (format === 'json') printJson(rows.map(workerRecord), 2);
   else if (format === 'names') for (const { name } of rows) print(`${name}\n`);
   else if (rows.length > 0 && format === 'table') printColumns(workerTable(rows, Date.now()));
-  else if (rows.length > 0) printLoops(tree ? inTree(found) : flat(byNeed(found)), all);
+  else if (rows.length > 0)
+    print(loopLines(tree ? inTree(found) : flat(byNeed(found)), { isOfAll: all, width: terminalWidth() }));
   else if (format === null && (await loops.list({ workspace })).length === 0)
     warn(`${all ? NONE_AT_ALL : NONE_HERE}\n`);
   for (const note of strayNotes(await loops.strays(workspace))) warn(`note: ${note}\n`);
   return 0;
 }
 
-/** Prints the table of loops; those of all workspaces below the folder of each. */
-function printLoops(loops: readonly ListedLoop[], isOfAll: boolean): void {
-  const width = terminalWidth();
+/** The table of loops; those of all workspaces below the folder of each. */
+export function loopLines(
+  loops: readonly ListedLoop[],
+  { isOfAll, width, paint = painter(process.stdout) }: LinesOptions,
+): string {
   const listed = isOfAll ? byWorkspace(loops) : loops;
   const table = loopTable(listed, { width, now: Date.now() });
-  const paint = painter(process.stdout);
   const [head = '', ...lines] = columns(table, {
     width,
     cut: true,
@@ -59,16 +61,19 @@ function printLoops(loops: readonly ListedLoop[], isOfAll: boolean): void {
   })
     .trimEnd()
     .split('\n');
-  print(`${head}\n`);
-  lines.forEach((line, at) => {
+  const below = lines.map((line, at) => {
     const { workspace } = listed[at]?.row ?? { workspace: '' };
-    const isFirst = isOfAll && workspace !== listed[at - 1]?.row.workspace;
-    if (isFirst)
-      print(
-        `${at === 0 ? '' : '\n'}${paint('dim', `${visible(homely(workspace, process.env['HOME']))}:`)}\n`,
-      );
-    print(`${line}\n`);
+    if (!isOfAll || workspace === listed[at - 1]?.row.workspace) return `${line}\n`;
+    const folder = paint('dim', `${visible(homely(workspace, process.env['HOME']))}:`);
+    return `${at === 0 ? '' : '\n'}${folder}\n${line}\n`;
   });
+  return `${head}\n${below.join('')}`;
+}
+
+interface LinesOptions {
+  readonly isOfAll: boolean;
+  readonly width: number;
+  readonly paint?: Paint;
 }
 
 const NONE_HERE = 'no loops in this workspace; list those of all workspaces with: ralph ls --all';
@@ -92,6 +97,6 @@ function withoutWorker(row: LoopRow): object {
   return { ...row, worker: undefined };
 }
 
-function flat(rows: readonly LoopRow[]): readonly ListedLoop[] {
+export function flat(rows: readonly LoopRow[]): readonly ListedLoop[] {
   return rows.map((row) => ({ row, level: 0 }));
 }

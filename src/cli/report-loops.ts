@@ -1,7 +1,7 @@
 /** `ralph report`: what loops have done, for a person who was not there. */
 import { appendFileSync } from 'node:fs';
 import type { LoopFacts } from '../loops/facts.ts';
-import type { LoopRow } from '../loops/list.ts';
+import { drivenAt, type LoopRow } from '../loops/list.ts';
 import type { LoopRef, Loops } from '../loops/loops.ts';
 import { writeWhole } from '../loops/write-whole.ts';
 import { parseDuration } from '../settings/values.ts';
@@ -12,7 +12,8 @@ import { localMinute } from '../text/times.ts';
 import { sanitize } from '../text/terminal.ts';
 import { UserError, reasonOf } from '../user-error.ts';
 import { hall } from './hall.ts';
-import { painter } from './line-options.ts';
+import { painter, type Paint } from './line-options.ts';
+import { flat, loopLines } from './ls.ts';
 import { oneOf } from './options.ts';
 import { jsonOf, print, terminalHeight, terminalWidth, warn } from './print.ts';
 import { summaryFile } from './report.ts';
@@ -37,11 +38,12 @@ export async function reportLoops(name: string | null, options: ReportOptions): 
   if (options.output === '') throw new UserError('--output must not be empty');
   const since = sinceOf(name, options);
   const loops = hall();
+  const night = name === null ? await ofTheNight(loops, since, options) : [];
+  const told = name === null && format === 'text' ? toldInFull(night) : night;
   const facts =
-    name === null
-      ? await ofTheNight(loops, since, options, format)
-      : [await ofOne(loops, name, since, options)];
-  const text = await textOf(facts, { format, since, name, options });
+    name === null ? await factsOfAll(loops, told, since, format) : [await ofOne(loops, name, since, options)];
+  const listed = night.filter((row) => !told.includes(row));
+  const text = await textOf(facts, { format, since, name, options, night, listed });
   write(text, format, options.output ?? null);
   return 0;
 }
@@ -59,21 +61,37 @@ async function ofOne(loops: Loops, name: string, since: number, options: ReportO
 }
 
 /** The loops in which something has happened since then, those that need a person first. */
-async function ofTheNight(
-  loops: Loops,
-  since: number,
-  options: ReportOptions,
-  format: Format,
-): Promise<readonly LoopFacts[]> {
+async function ofTheNight(loops: Loops, since: number, options: ReportOptions): Promise<readonly LoopRow[]> {
   const workspace = options.all === true ? null : workspaceOf(options);
   const rows = (await loops.list({ workspace })).filter((row) => isOfNight(row, since));
+  return rows.toSorted((a, b) => urgency(rowFacts(a)) - urgency(rowFacts(b)) || drivenAt(b) - drivenAt(a));
+}
+
+function rowFacts({ status, questions = [], record, parent }: LoopRow): Parameters<typeof urgency>[0] {
+  return { status, questions, end: record, parent };
+}
+
+/** Of a long night only the first loops that need a person; the others have a row each. */
+function toldInFull(night: readonly LoopRow[]): readonly LoopRow[] {
+  if (night.length <= MOST_SCREENS) return night;
+  return night.filter((row) => needsPerson(rowFacts(row))).slice(0, MOST_SCREENS);
+}
+
+const MOST_SCREENS = 10;
+
+async function factsOfAll(
+  loops: Loops,
+  rows: readonly LoopRow[],
+  since: number,
+  format: Format,
+): Promise<readonly LoopFacts[]> {
   const facts: LoopFacts[] = [];
   for (const { id, name, workspace: of } of rows) {
     // oxlint-disable-next-line no-await-in-loop -- one after the other: a night may have hundreds
     const found = await factsIfThere(loops, { id, name, workspace: of }, since, format);
     if (found !== null) facts.push(found);
   }
-  return facts.toSorted((a, b) => urgency(a) - urgency(b) || b.lastAt - a.lastAt);
+  return facts;
 }
 
 /** Null if it was removed meanwhile. */
@@ -92,9 +110,8 @@ async function factsIfThere(
   }
 }
 
-function isOfNight({ status, owner, worker, record }: LoopRow, since: number): boolean {
-  if (owner !== null || status === 'unreadable') return true;
-  return (worker.startedAt ?? 0) + record.durationMs >= since;
+function isOfNight(row: LoopRow, since: number): boolean {
+  return row.owner !== null || row.status === 'unreadable' || drivenAt(row) >= since;
 }
 
 interface Asked {
@@ -102,11 +119,14 @@ interface Asked {
   readonly since: number;
   readonly name: string | null;
   readonly options: ReportOptions;
+  /** The loops that are reported, and those of them that are only listed. */
+  readonly night: readonly LoopRow[];
+  readonly listed: readonly LoopRow[];
 }
 
 async function textOf(facts: readonly LoopFacts[], asked: Asked): Promise<string> {
-  const { format, name, options } = asked;
-  const heading = name === null ? headingOf(facts, asked) : null;
+  const { format, name, options, listed } = asked;
+  const heading = name === null ? headingOf(asked) : null;
   const home = process.env['HOME'];
   if (format === 'json') return `${jsonOf(name === null ? facts : facts[0], 2)}\n`;
   if (format === 'html') {
@@ -122,7 +142,7 @@ async function textOf(facts: readonly LoopFacts[], asked: Asked): Promise<string
     return sanitize(markdownReport(facts, { heading, home, folds: format === 'github' }), false);
   }
   const isFile = options.output !== undefined;
-  const paint = isFile ? (_: string, text: string): string => text : painter(process.stdout);
+  const paint: Paint = isFile ? (_, text) => text : painter(process.stdout);
   const width = isFile ? Infinity : terminalWidth();
   const height = isFile ? Infinity : terminalHeight() - (options.all === true ? 1 : 0);
   const parts = facts.map((one) =>
@@ -133,7 +153,12 @@ async function textOf(facts: readonly LoopFacts[], asked: Asked): Promise<string
       ...summary(one, { home, width, height }),
     ].join('\n'),
   );
-  const text = [...(heading === null ? [] : [heading]), ...parts].join('\n\n');
+  const others = loopLines(flat(listed), { isOfAll: options.all === true, width, paint }).trimEnd();
+  const text = [
+    ...(heading === null ? [] : [heading]),
+    ...parts,
+    ...(listed.length === 0 ? [] : [others, 'the report of one of them: ralph report NAME']),
+  ].join('\n\n');
   return `${isFile ? sanitize(text, false) : text}\n`;
 }
 
@@ -143,13 +168,13 @@ function colourOf({ status, owner }: LoopFacts): 'green' | 'cyan' | 'red' {
 }
 
 /** `3 loops since 2026-02-05 21:00, 1 needs a person`. */
-function headingOf(facts: readonly LoopFacts[], { since }: Asked): string {
+function headingOf({ since, night }: Asked): string {
   const moment = localMinute(since);
-  const needed = facts.filter(needsPerson).length;
+  const needed = night.filter((row) => needsPerson(rowFacts(row))).length;
   const who = needed === 0 ? '' : `; ${needed} ${needed === 1 ? 'needs' : 'need'} a person`;
-  return facts.length === 0
+  return night.length === 0
     ? `no loops since ${moment}`
-    : `${counted(facts.length, 'loop')} since ${moment}${who}`;
+    : `${counted(night.length, 'loop')} since ${moment}${who}`;
 }
 
 function write(text: string, format: Format, output: string | null): void {

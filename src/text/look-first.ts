@@ -45,7 +45,7 @@ function isGoingOn(status: LoopFacts['status']): boolean {
 }
 
 /** Whether a loop does not go on, or cannot be believed to be done, without a person. */
-export function needsPerson(facts: LoopFacts): boolean {
+export function needsPerson(facts: Parameters<typeof urgency>[0]): boolean {
   return urgency(facts) < 3;
 }
 

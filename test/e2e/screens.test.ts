@@ -138,6 +138,18 @@ describe.each(SIZES)('on a terminal of %i × %i', (width, height) => {
     await expect(steady(lines.slice(0, height).join('\n'), many)).toMatchFileSnapshot(golden('ls-200'));
   });
 
+  it('report of 200 loops has a screen for the first ten that need a person, and a row for each other', async () => {
+    const { screen } = await shown(many, size, 'report', '--since', '900000h');
+    const lines = screen.split('\n');
+    expect(lines[0]).toMatch(/^200 loops since .*; 200 need a person$/);
+    expect(lines.filter((line) => line.startsWith('ralph: loop-'))).toHaveLength(10);
+    expect(lines.filter((line) => line.startsWith('loop-'))).toHaveLength(190);
+    const rest = lines.slice(lines.findIndex((line) => line.startsWith('NAME')));
+    expect(rest.filter((line) => stringWidth(line) > width)).toEqual([]);
+    const shownLines = [...lines.slice(1, 20), '…', ...rest.slice(0, 4), '…', ...rest.slice(-2)];
+    await expect(steady(shownLines.join('\n'), many)).toMatchFileSnapshot(golden('report-200'));
+  });
+
   it('status tells the task, the agent, the checks and the last rejected claim', async () => {
     const { screen } = await shown(rig, size, 'status', 'cart');
     await expect(steady(screen, rig)).toMatchFileSnapshot(golden('status'));
