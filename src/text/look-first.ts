@@ -57,6 +57,8 @@ export function urgency(facts: Pick<LoopFacts, 'status' | 'questions' | 'end' | 
   // The agent that started a child knows how it ended, and goes on.
   if (parent !== null) return 4;
   if (FAILED.has(status)) return 1;
+  // A person who stops a loop knows that it does not go on; SIGTERM may have come from the machine.
+  if (end.outcome?.type === 'stopped' && end.outcome.signal !== 'SIGTERM') return 4;
   if (status !== 'done') return 2;
   return isDoubtful(end) ? 3 : 4;
 }

@@ -162,6 +162,8 @@ describe('the order of loops in a report', () => {
     end: { ...FACTS.end, evidence: { ...FACTS.end.evidence, changed: [] } },
     ...more,
   });
+  const stopped = (more: { signal?: 'SIGTERM' }): LoopFacts =>
+    of('stopped', { end: { ...FACTS.end, outcome: { type: 'stopped', by: 'person', ...more } } });
   const question = { id: 'q', text: 'Which?', default: null, until: null };
 
   it('has those that wait for a person first, then failures, limits, doubts, the done and the running', () => {
@@ -172,9 +174,11 @@ describe('the order of loops in a report', () => {
       of('done', { end: FACTS.end }),
       of('done'),
       of('running'),
+      stopped({}),
+      stopped({ signal: 'SIGTERM' }),
     ];
-    expect(loops.map(urgency)).toEqual([0, 1, 2, 3, 4, 5]);
-    expect(loops.map(needsPerson)).toEqual([true, true, true, false, false, false]);
+    expect(loops.map(urgency)).toEqual([0, 1, 2, 3, 4, 5, 4, 2]);
+    expect(loops.map(needsPerson)).toEqual([true, true, true, false, false, false, false, true]);
   });
 
   it('leaves a child to the agent that started it, unless it asks a person', () => {
