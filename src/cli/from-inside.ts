@@ -47,6 +47,8 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   'worktree rm': 'remove',
   init: 'terms',
   template: 'free',
+  completion: 'free',
+  complete: 'free',
   config: 'free',
   agents: 'free',
   doctor: 'free',
@@ -107,6 +109,8 @@ const IN_SANDBOX: ReadonlySet<string> = new Set([
   'plan check',
   'plan show',
   'mcp',
+  'completion',
+  'complete',
 ]);
 
 /** A command as it was called. */

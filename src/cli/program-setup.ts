@@ -6,6 +6,8 @@ import type { Add, Call } from './program-call.ts';
 import { NOTIFY, runOptions, WORKSPACE } from './program-options.ts';
 import type { TrustOptions } from './trust.ts';
 
+const SHELLS = ['bash', 'zsh', 'fish'];
+
 /** Adds the commands that prepare a workspace and this machine. */
 export function setupCommands(add: Add, { isCalled, done }: Call): void {
   add('init', 'write the settings of the workspace, from what it contains and what you answer')
@@ -64,6 +66,15 @@ export function setupCommands(add: Add, { isCalled, done }: Call): void {
       const { mcp } = await import('./mcp.ts');
       done(await mcp(options));
     });
+  const shell = add('completion', 'print the script that lets a shell complete ralph').argument(
+    '<shell>',
+    'bash, zsh or fish',
+  );
+  shell.registeredArguments[0]?.choices(SHELLS);
+  shell.action(async (name: string) => {
+    const { completion } = await import('./completion.ts');
+    done(completion(name));
+  });
   add('agents', 'list the supported agents: installed version and command line')
     .option('--json', 'print JSON')
     .action(async (options: object) => {

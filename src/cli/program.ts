@@ -108,11 +108,11 @@ function define(given: readonly string[], command: readonly string[], done: Done
     await refuseFromInside({ name: nameOf(action), args: action.args, options: action.opts() });
   });
   program.hook('preAction', async (_, action) => {
-    if (!/^(?:daemon|service)\b/.test(nameOf(action))) await wakeDaemon();
+    if (!NEEDS_NO_DAEMON.test(nameOf(action))) await wakeDaemon();
   });
   // A loop may have ended before its notices were sent.
   program.hook('postAction', async (_, action) => {
-    if (!/^(?:daemon|service)\b/.test(nameOf(action))) await wakeDaemon();
+    if (!NEEDS_NO_DAEMON.test(nameOf(action))) await wakeDaemon();
   });
   const add: Add = (name, description) => program.command(name).description(description);
 
@@ -131,9 +131,21 @@ function define(given: readonly string[], command: readonly string[], done: Done
   program.commandsGroup('Learn:');
   demoCommand(add, call);
   documentedCommands(program, call);
+  program.command('complete', { hidden: true }).action(async () => {
+    const { complete } = await import('./complete.ts');
+    done(
+      await complete(
+        command,
+        define(['help'], [], () => {}),
+      ),
+    );
+  });
   program.helpCommand('help [command]', 'print the help of a command');
   return program;
 }
+
+/** A command that concerns the daemon itself, or that a shell calls at every Tab. */
+const NEEDS_NO_DAEMON = /^(?:daemon|service|complete)\b/;
 
 /** The words of a command without `ralph`. */
 function nameOf(command: Command): string {

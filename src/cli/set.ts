@@ -33,12 +33,14 @@ const SETTINGS: Readonly<Record<string, (key: string, value: string) => SetLimit
   'max-cost': (key, value) => ({ costUsd: parseAmount(key, value) }),
 };
 
+export const SET_KEYS: readonly string[] = Object.keys(SETTINGS);
+
 function parseSetting(text: string): SetLimits {
   const at = text.indexOf('=');
   const key = at < 0 ? text : text.slice(0, at);
   const parse = SETTINGS[key];
   if (at < 0 || parse === undefined) {
-    const keys = Object.keys(SETTINGS);
+    const keys = SET_KEYS;
     const meant = parse === undefined ? closest(key, keys) : null;
     const hint = meant === null ? '' : ` (did you mean ${meant}?)`;
     throw new UserError(

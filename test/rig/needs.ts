@@ -29,7 +29,9 @@ export interface Need {
 const NAMESPACES = 'allow user namespaces, ralph doctor says how';
 
 export const NEEDS: readonly Need[] = [
+  { name: 'bash', trial: () => attempt('bash', '-c', ':'), apt: 'bash', brew: 'bash' },
   { name: 'bwrap', trial: tryBubblewrap, apt: 'bubblewrap', brew: null, allow: NAMESPACES },
+  { name: 'fish', trial: () => attempt('fish', '--no-config', '-c', ':'), apt: 'fish', brew: 'fish' },
   {
     name: 'flock',
     trial: () => attempt('flock', '-s', process.execPath, 'true'),
@@ -63,6 +65,7 @@ export const NEEDS: readonly Need[] = [
     brew: null,
   },
   { name: 'tmux', trial: tryTmux, apt: 'tmux', brew: 'tmux' },
+  { name: 'zsh', trial: () => attempt('zsh', '-f', '-c', ':'), apt: 'zsh', brew: null },
   { name: 'unshare', trial: tryMounts, apt: 'util-linux', brew: null, allow: NAMESPACES },
 ];
 
