@@ -5,7 +5,7 @@
  * `folders` that the shell knows. Nothing is ever said about a line that makes no sense.
  */
 import type { Argument, Command, Option } from 'commander';
-import { ALL_AGENTS } from '../agents/agents.ts';
+import { KNOWN_AGENTS } from '../loops/machine.ts';
 import { PRESET_NAMES } from '../loop/policy.ts';
 import { visible } from '../text/one-line.ts';
 import { hall } from './hall.ts';
@@ -151,7 +151,7 @@ async function loopsFor(typed: string, folder: string | undefined): Promise<Comp
 }
 
 function agents(): readonly Word[] {
-  return ALL_AGENTS.map(({ name, call }) => ({ value: name, what: call === null ? '' : call.command }));
+  return KNOWN_AGENTS.map(({ name, program }) => ({ value: name, what: program }));
 }
 
 function named(values: readonly string[]): readonly Word[] {

@@ -25,6 +25,11 @@ export interface AgentHere {
   readonly tells: Agent['reports'];
 }
 
+/** The names of the agents that Ralph knows, each with its program. */
+export const KNOWN_AGENTS: readonly { readonly name: string; readonly program: string }[] = ALL_AGENTS.map(
+  ({ name, call }) => ({ name, program: call?.command ?? '' }),
+);
+
 /** The supported agents, and which of them are installed. */
 export async function agentsHere(
   cwd: string,
@@ -171,7 +176,8 @@ async function examineAgent(agent: AgentHere, env: Environment, cwd: string): Pr
     : { what: name, state: 'ok', detail, remedy: null };
 }
 
-function loginText(login: Login): string {
+/** `logged in`, `login unknown`, `API key in ANTHROPIC_API_KEY`. */
+export function loginText(login: Login): string {
   if (login.state === 'key') return `API key in ${login.variable}`;
   return login.state === 'unknown' ? 'login unknown' : login.state;
 }

@@ -148,6 +148,8 @@ describe.each(SIZES)('on a terminal of %i × %i', (width, height) => {
     expect(rest.filter((line) => stringWidth(line) > width)).toEqual([]);
     const shownLines = [...lines.slice(1, 20), '…', ...rest.slice(0, 4), '…', ...rest.slice(-2)];
     await expect(steady(shownLines.join('\n'), many)).toMatchFileSnapshot(golden('report-200'));
+    const one = await many.does('report', 'loop-007');
+    expect(one.stdout).toMatch(/^ralph: loop-007 crashed\n/);
   });
 
   it('status tells the task, the agent, the checks and the last rejected claim', async () => {

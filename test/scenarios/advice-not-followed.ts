@@ -88,8 +88,9 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
     'owner/loop-bus.ts: ralph bus read #2',
   ],
   // test/scenarios/hook-install.test.ts, service.test.ts, demo.test.ts, disk-full.test.ts, families.test.ts and unstarted-loops.test.ts,
-  // test/e2e/frozen-daemon.test.ts and src/workspace/git-commit.test.ts.
+  // test/e2e/frozen-daemon.test.ts, screens.test.ts and src/workspace/git-commit.test.ts.
   'followed by the tests of its subject': [
+    'cli/report-loops.ts: ralph report NAME',
     'cli/demo.ts: ralph run "Fix the typo in greeting.txt" --check \'…\'',
     'cli/drive.ts: ralph resume …',
     'loops/result.ts: ralph resume …',

@@ -340,9 +340,9 @@ export const LOOPS: readonly Advice[] = [
     from: [
       'home/read-loop.ts: ralph ls --all',
       'cli/ls.ts: ralph ls --all',
-      'cli/ls.ts: ralph demo',
       'cli/ls.ts: ralph run',
-      'cli/ls.ts: ralph run #2',
+      'cli/chosen-loop.ts: ralph demo',
+      'cli/chosen-loop.ts: ralph run',
       'loops/move.ts: ralph ls --all',
     ],
     async follow(stage) {
