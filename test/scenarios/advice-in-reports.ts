@@ -38,7 +38,7 @@ export const REPORTS: readonly Advice[] = [
     from: ['text/look-first.ts: ralph story …', 'text/look-first.ts: ralph logs …'],
     async follow(stage) {
       stage.plans(1, waitFor());
-      const loop = stage.starts('-p', 'x', '-m', '1');
+      const loop = stage.process('run', '--name', 'it', '-p', 'x', '-m', '1', '--', stage.agent);
       await stage.waitForCall(1);
       await stage.waitForEvents('run.started');
       loop.signal('SIGKILL');

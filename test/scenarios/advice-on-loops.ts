@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { advised, DONE, follow, said, type Advice } from './follow.ts';
+import { advised, DONE, follow, pasted, said, type Advice } from './follow.ts';
 import { waitFor, type Stage } from './stage.ts';
 
 const once = ['-p', 'x', '-m', '1'];
@@ -9,7 +9,7 @@ const once = ['-p', 'x', '-m', '1'];
 async function crashed(stage: Stage): Promise<void> {
   stage.plans(1, waitFor());
   stage.plans('default', DONE);
-  const ralph = stage.starts(...once);
+  const ralph = stage.process('run', '--name', 'it', ...once, '--', stage.agent);
   await stage.waitForCall(1);
   await stage.waitForEvents('run.started');
   ralph.signal('SIGKILL');
@@ -207,7 +207,7 @@ export const LOOPS: readonly Advice[] = [
         const raised = await stage.ralph('resume', 'it', '-m', '9').ended;
         await follow(stage, said(raised), 'ralph set it', { write: { '…': 'max-iterations=9' } });
         const attached = await stage.ralph('attach', 'it').ended;
-        const logs = stage.shell(`ralph() { $RALPH "$@"; }\n${advised(said(attached), 'ralph logs it')}`);
+        const logs = pasted(stage, advised(said(attached), 'ralph logs it'));
         const rewound = await stage.ralph('rewind', 'it', 'start').ended;
         const paused = await follow(stage, said(rewound), 'ralph pause it');
         expect(said(paused)).toContain('paus');

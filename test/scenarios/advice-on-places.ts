@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { advised, DONE, follow, said, type Advice } from './follow.ts';
+import { advised, DONE, follow, pasted, said, type Advice } from './follow.ts';
 import { waitFor, type Stage } from './stage.ts';
 
 const once = ['-p', 'x', '-m', '1'];
@@ -263,8 +263,9 @@ export const PLACES: readonly Advice[] = [
         '-m',
         '9',
       ];
-      const run = (name: string) => stage.ralph('run', '--name', name, ...architect, '--', stage.agent);
-      const holder = run('holder');
+      const command = (name: string) => ['run', '--name', name, ...architect, '--', stage.agent];
+      const run = (name: string) => stage.ralph(...command(name));
+      const holder = stage.process(...command('holder'));
       await stage.waitForCall(1);
       const running = said(await run('it').ended);
       holder.signal('SIGKILL');
@@ -274,7 +275,7 @@ export const PLACES: readonly Advice[] = [
       stage.release();
       await stage.until('no agent', () => stage.running.length === 0);
       const unfinished = said(await run('it').ended);
-      const resumed = stage.shell(`ralph() { $RALPH "$@"; }\n${advised(unfinished, 'ralph resume holder')}`);
+      const resumed = pasted(stage, advised(unfinished, 'ralph resume holder'));
       await stage.waitForCall(2);
       await follow(stage, running, 'ralph stop holder');
       stage.release('on');

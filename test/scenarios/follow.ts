@@ -1,6 +1,7 @@
 /** Following the advice of a message, as a person does who copies the command. */
+import { execFileSync } from 'node:child_process';
 import { expect } from 'vitest';
-import type { Ended } from './ralph.ts';
+import type { Ended, Ralph } from './ralph.ts';
 import type { Stage } from './stage.ts';
 
 /** A situation in which messages advise commands; the test follows all of them. */
@@ -36,7 +37,7 @@ export async function follow(
   const line = advised(text, words);
   let command = inSentence ? words : line;
   for (const [placeholder, value] of Object.entries(write)) command = command.replaceAll(placeholder, value);
-  const ended = await stage.shell(`ralph() { $RALPH "$@"; }\n${command} ${more}`).ended;
+  const ended = await pasted(stage, `${command} ${more}`).ended;
   expect({ command, ...ended }).toEqual({ command, ...ended, code });
   return ended;
 }
@@ -48,4 +49,17 @@ interface Following {
   readonly inSentence?: boolean;
   /** Words behind the command, such as the agent's. */
   readonly more?: string;
+}
+
+/** Starts a line that a shell reads. A command of Ralph gets the words that the shell makes of it, and runs as the stage runs it. */
+export function pasted(stage: Stage, line: string): Ralph {
+  if (!line.startsWith('ralph ')) return stage.shell(line);
+  const { workspace: cwd, env } = stage;
+  const script = `ralph() { printf '%s\\0' "$@" '\n'; }\n${line}`;
+  const read = execFileSync('/bin/sh', ['-c', script], { cwd, env, encoding: 'utf8' });
+  const words = read.split('\0').slice(0, -1);
+  if (words.indexOf('\n') !== words.length - 1) throw new Error(`more than one command: ${line}`);
+  const args = words.slice(0, -1);
+  // `diff` leaves its output to git.
+  return args[0] === 'diff' ? stage.process(...args) : stage.ralph(...args);
 }

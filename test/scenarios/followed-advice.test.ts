@@ -7,13 +7,13 @@ import { GIT } from './advice-on-git.ts';
 import { REPORTS } from './advice-in-reports.ts';
 import { LOOPS } from './advice-on-loops.ts';
 import { PLACES } from './advice-on-places.ts';
-import { openStage } from './stage.ts';
+import { openLoadedStage } from './stage.ts';
 
 const FOLLOWED = [...LOOPS, ...PLACES, ...GIT, ...NOTICES, ...REPORTS];
 
 describe('the advice of a message works where', () => {
   it.each(FOLLOWED.map((one) => [one.situation, one] as const))('%s', async (_, { trust, follow }) => {
-    const stage = openStage(trust === undefined ? {} : { trust });
+    const stage = openLoadedStage(trust === undefined ? {} : { trust });
     await expect(follow(stage)).resolves.toBeUndefined();
   });
 });
