@@ -118,7 +118,7 @@ export const opencode: Agent = {
   readComplaint(line, { startedAt }) {
     const [, entry = ''] = LOG_ENTRY.exec(line) ?? [];
     const quoted = streamErrorIn(line);
-    const isLimit = namesLimit(entry);
+    const isLimit = entry !== '' && namesLimit(entry);
     if (quoted === undefined && !isLimit) return null;
     const message = (quoted === undefined ? limitIn(entry) : innerText(quoted)).replace(/^\w*Error: /, '');
     const { error, limit } = readTrouble({ message }, startedAt);

@@ -12,7 +12,7 @@ export function commitMessage(
   untagged: Policy['commitMessage'] = 'paragraphs',
 ): string | null {
   const plain = answer.replaceAll(ESCAPE_SEQUENCE, '');
-  const tagged = /<response>(.*?)<\/response>/is.exec(plain)?.[1];
+  const tagged = contentOfTag(plain);
   const lines = (tagged ?? plain).split(/\r\n|[\n\r\u2028\u2029]/);
   const at = lines.findIndex((line) => isMessage(clean(line)));
   const subject = clean(lines[at] ?? '');
@@ -23,13 +23,24 @@ export function commitMessage(
   return body === '' ? subject : `${subject}\n\n${body}`;
 }
 
+/** Searches once for the end: a pattern would search again from every beginning. */
+function contentOfTag(text: string): string | undefined {
+  const begin = /<response>/i.exec(text);
+  if (begin === null) return undefined;
+  const rest = text.slice(begin.index + begin[0].length);
+  const end = rest.search(/<\/response>/i);
+  return end < 0 ? undefined : rest.slice(0, end);
+}
+
 /** The lines up to a code fence, as git stores them: without trailing blanks and repeated blank lines. */
 function bodyOf(lines: readonly string[]): string {
-  const fence = lines.findIndex((line) => FENCE.test(clean(line)));
-  const kept = (fence < 0 ? lines : lines.slice(0, fence))
-    .map(cleanEnd)
-    .filter((line) => !isJson(line.trim()));
-  return Array.from(kept.slice(0, MAX_BODY_LINES).join('\n'))
+  const kept: string[] = [];
+  for (const line of lines) {
+    if (kept.length === MAX_BODY_LINES || FENCE.test(clean(line))) break;
+    const text = cleanEnd(line);
+    if (!isJson(text.trim())) kept.push(text);
+  }
+  return Array.from(kept.join('\n'))
     .slice(0, MAX_BODY_LENGTH)
     .join('')
     .replaceAll(/\n{3,}/g, '\n\n')

@@ -110,16 +110,18 @@ function endOfLine(state: Lines, tag: Tag): Lines {
 }
 
 function judgeLine(state: Lines, tag: Tag): Lines {
-  const next: Lines = { ...state, line: '', overlong: false, begun: '', quoted: 'no' };
   const { line, inside, begun, quoted } = state;
+  const text = line.trim();
+  if (text === '' && inside === null)
+    return { ...state, line: '', overlong: false, quoted: quoted === 'block' ? 'no' : quoted };
+
+  const next: Lines = { ...state, line: '', overlong: false, begun: '', quoted: 'no' };
   const fence = FENCE.exec(line);
   if (inside !== null) return ends(inside, line, fence) ? { ...next, inside: null } : next;
   if (fence !== null) return { ...next, inside: { fence: fence[1] ?? fence[3] ?? '' } };
   const block = HTML.find(({ start, end }) => start.test(line) && !end.test(line));
   if (block !== undefined) return { ...next, inside: { end: block.end } };
 
-  const text = line.trim();
-  if (text === '') return { ...next, begun, quoted: quoted === 'block' ? 'no' : quoted };
   if (text.startsWith('>')) return { ...next, quoted: 'block' };
   if (quoted === 'block') return { ...next, quoted };
   if (quoted === 'marks') return { ...next, quoted: HAS_MARK.test(text) ? 'no' : quoted };
