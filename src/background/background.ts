@@ -94,10 +94,16 @@ export async function readDaemonLog(show: (text: string) => void, follow: boolea
   return readLog(show, follow);
 }
 
-/** Makes this process the daemon, until it has nothing to do or gets a signal. */
-export async function runDaemon(options: Omit<DaemonOptions, 'freezeMs'>): Promise<DaemonEnd> {
-  const { runAsDaemon } = await import('./daemon.ts');
-  return runAsDaemon(options);
+/** Makes this process the daemon, until it has nothing to do or gets a signal. `loadBeside` loads what it does beside driving loops. */
+export async function runDaemon(
+  options: Pick<DaemonOptions, 'stay' | 'log'>,
+  loadBeside: () => Promise<Pick<DaemonOptions, 'onOwned' | 'onRest'>>,
+): Promise<DaemonEnd> {
+  const { daemonPid } = await import('./place.ts');
+  // Of several that are started at once, all but one need not load what drives loops.
+  if (!options.stay && daemonPid() !== null) return 'runs already';
+  const [{ runAsDaemon }, beside] = await Promise.all([import('./daemon.ts'), loadBeside()]);
+  return runAsDaemon({ ...options, ...beside });
 }
 
 /** The service of this system. */

@@ -1,7 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { daemonNow, readDaemonLog, runDaemon as run, stopDaemon } from '../background/background.ts';
 import { counted } from '../loop/counted.ts';
-import { besideDriving } from '../loops/beside-driving.ts';
 import { homely } from '../text/one-line.ts';
 import { print, printJson } from './print.ts';
 
@@ -13,7 +12,10 @@ export async function runDaemon(options: { readonly stay?: boolean }): Promise<n
   const log = (line: string): void => {
     if (isShown) print(`${line}\n`);
   };
-  const end = await run({ stay: options.stay === true, log, ...besideDriving });
+  const end = await run({ stay: options.stay === true, log }, async () => {
+    const { besideDriving } = await import('../loops/beside-driving.ts');
+    return besideDriving;
+  });
   if (end === 'runs already') log(`a daemon runs already (process ${(await daemonNow()).pid ?? 'unknown'})`);
   return end === 'failed' ? 3 : 0;
 }
