@@ -348,7 +348,7 @@ export class Stage {
 
 /** A shell line for scripts and checks that waits for `release(name)`. */
 export function waitFor(name = 'go'): string {
-  return `while [ ! -e "$FAKE_PLAN/${name}" ]; do sleep 0.01; done`;
+  return `while [ ! -e "$FAKE_PLAN/${name}" ]; do sleep 0.03; done`;
 }
 
 export interface JournalEvent extends Record<string, unknown> {
