@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RalphLoop, type AgentFactory } from 'ralph-loop/architect';
+import { RalphLoop, type AgentFactory } from 'ralph-until-done/architect';
 
 const factory: AgentFactory = ({ agent, workspaceRoot }) => ({
   run: async (prompt) => {

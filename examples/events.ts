@@ -1,4 +1,4 @@
-import { createLoop } from 'ralph-loop';
+import { createLoop } from 'ralph-until-done';
 
 const loop = await createLoop({
   prompt: 'Say that you are done.',

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RalphLoop } from 'ralph-loop';
+import { RalphLoop } from 'ralph-until-done';
 
 mkdirSync('my-project/task-001', { recursive: true });
 const bus = { append: ({ type, body }: { type: string; body: string }) => console.log(`${type} ${body}`) };

@@ -1,4 +1,4 @@
-import { runLoop, UserError } from 'ralph-loop';
+import { runLoop, UserError } from 'ralph-until-done';
 
 const agent = 'cat >asked.md; echo hello >greeting.txt; echo "<promise>DONE</promise>"';
 

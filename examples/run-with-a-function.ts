@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runLoop, type AgentContext, type AgentResult } from 'ralph-loop';
+import { runLoop, type AgentContext, type AgentResult } from 'ralph-until-done';
 
 async function agent({ prompt, iteration, workspace, report }: AgentContext): Promise<AgentResult> {
   if (iteration === 1) throw new Error('simulated failure'); // fails the run; the loop starts the next iteration

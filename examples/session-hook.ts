@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRalphLoopHook } from 'ralph-loop/hook';
+import { createRalphLoopHook } from 'ralph-until-done/hook';
 
 const answers = ['The login works.', 'Logout works, too.\n<promise>DONE</promise>']; // of your model
 const messages: { role: string; content: string }[] = []; // of your session

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLoop } from 'ralph-loop';
+import { createLoop } from 'ralph-until-done';
 
 const stopping = new AbortController();
 const loop = await createLoop({

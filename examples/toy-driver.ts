@@ -1,5 +1,14 @@
-import { admits, classify, decide, evolve, explain, INITIAL, openRun, resolvePolicy } from 'ralph-loop/core';
-import type { Happening } from 'ralph-loop/core';
+import {
+  admits,
+  classify,
+  decide,
+  evolve,
+  explain,
+  INITIAL,
+  openRun,
+  resolvePolicy,
+} from 'ralph-until-done/core';
+import type { Happening } from 'ralph-until-done/core';
 
 const resolution = resolvePolicy({ preset: 'promise', limits: { iterations: 5 }, checkpoint: false });
 if (!resolution.ok) throw new Error('invalid policy, see resolution.problems');

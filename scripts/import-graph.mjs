@@ -103,12 +103,12 @@ const FOLDERS = {
   background: [
     'background.ts',
     'one process that owns many loops: starting it, stopping it, giving it a loop, and its system service',
-    'loop text/times.ts files process engine home owner user-error.ts',
+    'loop text/times.ts files process engine home owner user-error.ts package-name.ts',
   ],
   loops: [
     'loops.ts',
     'the hall: everything that can be done with loops, for every front',
-    'loop text files process tmux git journal bus agents checks home settings sandbox workspace notices projections owner background user-error.ts',
+    'loop text files process tmux git journal bus agents checks home settings sandbox workspace notices projections owner background user-error.ts package-name.ts',
   ],
   session: [
     'session.ts',
@@ -118,7 +118,7 @@ const FOLDERS = {
   programs: [
     'programs.ts',
     'one folder per host program: its events, and how Ralph is added to it and removed',
-    'loop files agents home session user-error.ts jsonc-parser',
+    'loop files agents home session user-error.ts package-name.ts jsonc-parser',
   ],
   library: [
     'library.ts',
@@ -133,7 +133,7 @@ const FOLDERS = {
   cli: [
     'main.ts',
     'one file per command, and what it prints',
-    'loop text process/attached.ts bus/bus.ts settings background/background.ts loops session/step.ts programs/programs.ts mcp user-error.ts commander @clack/prompts',
+    'loop text process/attached.ts bus/bus.ts settings background/background.ts loops session/step.ts programs/programs.ts mcp user-error.ts package-name.ts commander @clack/prompts',
   ],
 };
 

@@ -1,4 +1,4 @@
-/** `ralph-loop/architect`: the loop of document 002 under the names of that document. */
+/** `ralph-until-done/architect`: the loop of document 002 under the names of that document. */
 export {
   ArchitectLoop as RalphLoop,
   type AgentFactory,

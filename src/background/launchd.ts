@@ -1,13 +1,16 @@
 /** The daemon as an agent of macOS' launchd, which starts it when the user logs in. Not tested on a Mac. */
 import { join } from 'node:path';
+import { FORMER, PACKAGE } from '../package-name.ts';
 import { MARK, type Job, type Manager } from './service.ts';
 
-const LABEL = 'ralph-loop.daemon';
+const LABEL = `${PACKAGE}.daemon`;
+const FORMER_LABEL = `${FORMER}.daemon`;
 
 /** `home` is the user's home folder. */
 export function launchd(job: Job, home: string): Manager {
   const domain = `gui/${process.getuid?.() ?? 0}`;
-  const file = join(home, 'Library', 'LaunchAgents', `${LABEL}.plist`);
+  const fileOf = (label: string): string => join(home, 'Library', 'LaunchAgents', `${label}.plist`);
+  const file = fileOf(LABEL);
   const known = ['launchctl', 'print', `${domain}/${LABEL}`] as const;
   return {
     title: 'launchd',
@@ -19,6 +22,11 @@ export function launchd(job: Job, home: string): Manager {
     isKnown: known,
     isRunning: known,
     whichFile: null,
+    former: {
+      file: fileOf(FORMER_LABEL),
+      isKnown: ['launchctl', 'print', `${domain}/${FORMER_LABEL}`],
+      stop: ['launchctl', 'bootout', `${domain}/${FORMER_LABEL}`],
+    },
     start: [['launchctl', 'bootstrap', domain, file]],
     stop: [['launchctl', 'bootout', `${domain}/${LABEL}`]],
     forget: [],

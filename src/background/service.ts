@@ -38,6 +38,8 @@ export interface Manager {
   readonly isRunning: Argv;
   /** Prints the path of the definition in effect; null if there can be only one. */
   readonly whichFile: Argv | null;
+  /** The service under an earlier name, which would run a second daemon; null if it had none. */
+  readonly former: { readonly file: string; readonly isKnown: Argv; readonly stop: Argv } | null;
   /** After the file was written. */
   readonly start: readonly Argv[];
   /** Before the file is removed or a service is started anew. */
@@ -55,7 +57,7 @@ export interface Job {
 }
 
 /**
- * The daemon asthe calling command would start it. Agents get the environment that is kept for their loop; the daemon itself
+ * The daemon as the calling command would start it. Agents get the environment that is kept for their loop; the daemon itself
  * needs only the programs that it uses (flock, git, tmux) and the place of the state.
  */
 export function daemonJob(env: NodeJS.ProcessEnv): Job {
@@ -92,6 +94,7 @@ export async function install(manager: Manager, env: NodeJS.ProcessEnv): Promise
   const found = definition(manager);
   if (found === null) await refuseShadowing(manager, env);
   const isReachable = await succeeds(manager.isReachable, env);
+  await removeFormer(manager, env, isReachable);
   if (isReachable && (await succeeds(manager.isKnown, env))) await runAll(manager.stop, env);
   // A daemon that a command has started leaves its loops to the service's.
   if (isReachable) await endDaemon(false);
@@ -104,8 +107,9 @@ export async function install(manager: Manager, env: NodeJS.ProcessEnv): Promise
 
 /** Stops the service and removes its definition. */
 export async function uninstall(manager: Manager, env: NodeJS.ProcessEnv): Promise<Change> {
-  if (definition(manager) === null) return { file: 'missing', toType: [] };
   const isReachable = await succeeds(manager.isReachable, env);
+  const hadFormer = await removeFormer(manager, env, isReachable);
+  if (definition(manager) === null) return { file: hadFormer ? 'removed' : 'missing', toType: [] };
   if (isReachable && (await succeeds(manager.isKnown, env))) await runAll(manager.stop, env);
   rmSync(manager.file, { force: true });
   if (manager.link !== null && isLink(manager.link)) rmSync(manager.link, { force: true });
@@ -140,8 +144,20 @@ export async function enableLingering(manager: Manager, env: NodeJS.ProcessEnv):
   return answer?.stdout.toString('utf8').trim() === 'yes' ? null : typed(lingering.enable);
 }
 
+/** Removes the service of an earlier name, if Ralph wrote it; returns whether there was one. */
+async function removeFormer(
+  { former, title }: Manager,
+  env: NodeJS.ProcessEnv,
+  isReachable: boolean,
+): Promise<boolean> {
+  if (former === null || definition({ file: former.file, title }) === null) return false;
+  if (isReachable && (await succeeds(former.isKnown, env))) await runAll([former.stop], env);
+  rmSync(former.file, { force: true });
+  return true;
+}
+
 /** The text of the definition; null if there is none. */
-function definition({ file, title }: Manager): string | null {
+function definition({ file, title }: Pick<Manager, 'file' | 'title'>): string | null {
   const why = `${file} exists and was not written by Ralph; it stays as it is. Rename or remove it first`;
   try {
     const text = readRegular(file)?.toString('utf8') ?? null;

@@ -26,6 +26,7 @@ export function systemd(job: Job, env: NodeJS.ProcessEnv, home: string): Manager
     isKnown: systemctl('cat', UNIT),
     isRunning: systemctl('is-active', '--quiet', UNIT),
     whichFile: systemctl('show', '--property=FragmentPath', '--value', UNIT),
+    former: null,
     start: [load, systemctl('enable', '--now', UNIT)],
     stop: [systemctl('disable', '--now', UNIT)],
     forget: [load],

@@ -30,12 +30,12 @@ it('refers to the schema of the installed package, here or above, and to none of
   const inner = join(folder, 'packages', 'one');
   mkdirSync(inner, { recursive: true });
   const schema = (workspace: string): string | null => suggestionsFor(workspace, {}).schema;
-  const installed = join(folder, 'node_modules', 'ralph-loop');
+  const installed = join(folder, 'node_modules', 'ralph-until-done');
   mkdirSync(installed, { recursive: true });
   expect(schema(inner)).toBeNull();
   writeFileSync(join(installed, 'settings.schema.json'), '{}');
-  expect(schema(folder)).toBe('../node_modules/ralph-loop/settings.schema.json');
-  expect(schema(inner)).toBe('../../../node_modules/ralph-loop/settings.schema.json');
+  expect(schema(folder)).toBe('../node_modules/ralph-until-done/settings.schema.json');
+  expect(schema(inner)).toBe('../../../node_modules/ralph-until-done/settings.schema.json');
 });
 
 it('does not wait for a FIFO in the place of a file', () => {

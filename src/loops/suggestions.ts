@@ -6,6 +6,7 @@ import { ALL_AGENTS } from '../agents/agents.ts';
 import { startersEnvironment } from '../home/run-environment.ts';
 import { suggestChecks, type Repository, type SuggestedCheck } from '../settings/suggest.ts';
 import { findCommand } from '../process/command.ts';
+import { PACKAGE } from '../package-name.ts';
 
 export interface Suggestions {
   /** The commands of the supported agents that are installed, preferred ones first. */
@@ -46,10 +47,10 @@ function repositoryAt(workspace: string): Repository {
   };
 }
 
-/** The schema of the installed version. There is no URL for others: the npm package of this name belongs to other people. */
+/** The schema of the version that is installed for this workspace. */
 function schemaFor(workspace: string): string | null {
   for (let folder = workspace; ; folder = dirname(folder)) {
-    const installed = join(folder, 'node_modules', 'ralph-loop', 'settings.schema.json');
+    const installed = join(folder, 'node_modules', PACKAGE, 'settings.schema.json');
     if (existsSync(installed)) return relative(join(workspace, '.ralph'), installed);
     if (folder === dirname(folder)) return null;
   }

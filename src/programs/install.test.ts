@@ -246,10 +246,14 @@ describe('the hooks', () => {
   });
 
   it('warn about what keeps them from running', () => {
-    write(SETTINGS, '{"disableAllHooks": true, "enabledPlugins": {"ralph@ralph-loop": true}}');
+    write(
+      SETTINGS,
+      '{"disableAllHooks": true, "enabledPlugins": {"ralph@ralph-until-done": true, "ralph@ralph-loop": true}}',
+    );
     expect(parts(claude).warnings).toEqual([
       `hooks are switched off: ${at(SETTINGS)} has "disableAllHooks": true; remove it to use /ralph`,
-      expect.stringContaining('is also enabled as a plugin'),
+      expect.stringContaining('disable one: claude plugin disable ralph@ralph-until-done'),
+      expect.stringContaining('disable one: claude plugin disable ralph@ralph-loop'),
     ]);
     write('home/.codex/config.toml', '[features]\nhooks = false # off\n');
     expect(parts(codex).warnings).toEqual([expect.stringContaining('hooks are switched off in ')]);

@@ -74,7 +74,7 @@ class Session {
     } else {
       for (const args of [
         ['marketplace', 'add', ROOT],
-        ['add', 'ralph@ralph-loop'],
+        ['add', 'ralph@ralph-until-done'],
       ])
         execFileSync(join(bin, 'codex'), ['plugin', ...args], { env, stdio: 'pipe' });
     }

@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const text = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 describe('the exports', () => {
-  it('of ralph-loop are the ones that docs/library.md documents', () => {
+  it('of ralph-until-done are the ones that docs/library.md documents', () => {
     expect(Object.keys(library).toSorted()).toEqual([
       'ArchitectLoop',
       'RalphLoop',
@@ -25,7 +25,7 @@ describe('the exports', () => {
     for (const name of Object.keys(library)) expect(text('docs/library.md')).toContain(name);
   });
 
-  it('S3.40 S3.41 S3.42 S3.43 of ralph-loop/architect are the names of document 002', () => {
+  it('S3.40 S3.41 S3.42 S3.43 of ralph-until-done/architect are the names of document 002', () => {
     expect(Object.keys(architect).toSorted()).toEqual(['RalphLoop', 'UserError']);
     expect(architect.RalphLoop).toBe(library.ArchitectLoop);
     const result: architect.RalphLoopResult | null = null;
@@ -37,7 +37,7 @@ describe('the exports', () => {
     ]);
   });
 
-  it('of ralph-loop/core are what a driver needs', () => {
+  it('of ralph-until-done/core are what a driver needs', () => {
     expect(Object.keys(core).toSorted()).toEqual([
       'INITIAL',
       'PRESET_NAMES',
@@ -61,7 +61,7 @@ describe('the exports', () => {
     ]);
   });
 
-  it('of ralph-loop/hook are the ones of document 004, and what a host program needs', () => {
+  it('of ralph-until-done/hook are the ones of document 004, and what a host program needs', () => {
     expect(Object.keys(hook).toSorted()).toEqual([
       'CONTINUATION_PROMPT_TEMPLATE',
       'DEFAULT_COMPLETION_PROMISE',
@@ -87,15 +87,6 @@ describe('the exports', () => {
       'writeState',
     ]);
   });
-});
-
-it('no text tells people to take a package of this name from npm, where it is not ours', () => {
-  const tracked = execFileSync('git', ['ls-files', 'README.md', 'docs', 'src', 'plugins', 'examples'], {
-    encoding: 'utf8',
-  });
-  const advice =
-    /\b(?:(?:npm|pnpm|yarn|bun) (?:i|install|add|exec|x|dlx)\b[^\n]*|(?:npx|bunx|pnpx) [^\n]*|(?:unpkg\.com|jsdelivr\.net|npmjs\.com)\/[^\n]*)\bralph-loop\b/;
-  expect(tracked.split('\n').filter((file) => file !== '' && advice.test(text(file)))).toEqual([]);
 });
 
 interface Locked {

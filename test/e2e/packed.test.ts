@@ -40,7 +40,7 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
   const tarball = `./${packed.trim().split('\n').at(-1) ?? ''}`;
   npm('install', tarball, '--ignore-scripts', '--no-audit', '--no-fund');
   expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
-    'ralph-loop',
+    'ralph-until-done',
   ]);
   const run = (command: string, ...args: string[]) =>
     spawnSync(command, args, { cwd: folder, env, encoding: 'utf8' });
@@ -54,7 +54,7 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
   writeFileSync(join(folder, '.ralph', 'settings.json'), '{ "maxIteration": 3 }');
   expect(run(ralph, 'config').stderr).toContain('did you mean maxIterations?');
   rmSync(join(folder, '.ralph', 'settings.json'));
-  const schema = join(folder, 'node_modules', 'ralph-loop', 'settings.schema.json');
+  const schema = join(folder, 'node_modules', 'ralph-until-done', 'settings.schema.json');
   expect(JSON.parse(readFileSync(schema, 'utf8'))).toMatchObject({ type: 'object' });
   const program = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
@@ -62,11 +62,11 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
     return stdout + stderr.replaceAll(/^\(.*ExperimentalWarning.*\n\(Use .*\n/gm, '');
   };
   const use = `runLoop({ prompt: 'x', agent: async () => ({ text: '<promise>DONE</promise>' }) }).then(({ stopReason, iterations }) => console.log(stopReason, iterations.length, Object.keys(presets).length));`;
-  const imports = `import { runLoop } from 'ralph-loop';\nimport { presets } from 'ralph-loop/core';`;
-  const requires = `const { runLoop } = require('ralph-loop');\nconst { presets } = require('ralph-loop/core');`;
+  const imports = `import { runLoop } from 'ralph-until-done';\nimport { presets } from 'ralph-until-done/core';`;
+  const requires = `const { runLoop } = require('ralph-until-done');\nconst { presets } = require('ralph-until-done/core');`;
   expect(program('use.mjs', `${imports}\n${use}`)).toBe('done 1 6\n');
   expect(program('use.cjs', `${requires}\n${use}`)).toBe('done 1 6\n');
-  const named = `import { RalphLoop } from 'ralph-loop/architect';
+  const named = `import { RalphLoop } from 'ralph-until-done/architect';
 const config = { task: 'x', checks: ['true'], maxIterations: 2 };
 const { success, stopReason } = await new RalphLoop(config, () => ({ run: async () => 'COMPLETE' })).run();
 console.log(success, stopReason);`;
@@ -77,9 +77,9 @@ const hook = createRalphLoopHook({ getMessages: async () => [...messages], showT
 hook.startLoop('s1', 'x');
 messages.push({ role: 'assistant', content: '<promise>DONE</promise>' });
 await hook.handler({ event: 'session.idle', sessionId: 's1' });`;
-  expect(program('hook.mjs', `import { createRalphLoopHook } from 'ralph-loop/hook';\n${session}`)).toBe(
-    'Ralph Loop Started\nRalph Loop Complete!\n',
-  );
+  expect(
+    program('hook.mjs', `import { createRalphLoopHook } from 'ralph-until-done/hook';\n${session}`),
+  ).toBe('Ralph Loop Started\nRalph Loop Complete!\n');
 
   // The command and the library estimate the cost with the price table in the package.
   mkdirSync(join(folder, 'bin'));
@@ -96,13 +96,13 @@ await hook.handler({ event: 'session.idle', sessionId: 's1' });`;
     costSource: 'estimated',
   });
   const price = `const agent = { model: 'gpt-5', run: () => ({ text: '<promise>DONE</promise>', tokens: { input: 1e6 } }) };\nconst { totalCost } = await runLoop({ prompt: 'x', agent });\nconsole.log(totalCost);`;
-  expect(program('price.mjs', `import { runLoop } from 'ralph-loop';\n${price}`)).toBe('1.25\n');
+  expect(program('price.mjs', `import { runLoop } from 'ralph-until-done';\n${price}`)).toBe('1.25\n');
 
   // The examples and a CommonJS program compile against the types of the package.
   symlinkSync(join(ROOT, 'node_modules', '@types'), join(folder, 'node_modules', '@types'));
   const examples = readdirSync(join(ROOT, 'examples')).filter((file) => file !== 'http-page.ts');
   for (const file of examples) copyFileSync(join(ROOT, 'examples', file), join(folder, file));
-  const typed = `import ralph = require('ralph-loop');\nexport const run: Promise<ralph.LoopResult> = ralph.runLoop({ prompt: 'x', agent: 'claude' });\n`;
+  const typed = `import ralph = require('ralph-until-done');\nexport const run: Promise<ralph.LoopResult> = ralph.runLoop({ prompt: 'x', agent: 'claude' });\n`;
   writeFileSync(join(folder, 'typed.cts'), typed);
   writeFileSync(
     join(folder, 'tsconfig.json'),

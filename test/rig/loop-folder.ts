@@ -11,7 +11,7 @@ import { LoopFolder } from '../../src/home/home.ts';
 
 /** The folders of a loop `it` in a temporary place: its state, and the workspace of its workspace folder. */
 export function makeLoopFolder(): LoopFolder {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-loop-folder-')));
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-folder-')));
   const workspace = join(root, 'w');
   mkdirSync(workspace);
   return new LoopFolder({ id: 'it-12345678', name: 'it', workspace }, join(root, 'state'));

@@ -148,7 +148,7 @@ describe('ralph init', { tags: ['tmux'] }, () => {
 
   it('suggests the agent and checks that it finds: Enter accepts, typing replaces, Backspace edits', async () => {
     const stage = openLoadedStage();
-    stage.write('node_modules/ralph-loop/settings.schema.json', '{}');
+    stage.write('node_modules/ralph-until-done/settings.schema.json', '{}');
     stage.write('bin/codex', '#!/bin/sh\n');
     const scripts = { test: 'x', lint: 'x', build: 'x', types: 'x' };
     stage.write('package.json', JSON.stringify({ scripts }));
@@ -179,7 +179,7 @@ describe('ralph init', { tags: ['tmux'] }, () => {
     await answer(terminal, [[SCM, 'N']]);
     expect(await terminal.ends()).toEqual(SUCCESS);
     expect(settings(stage)).toMatchObject({
-      $schema: '../node_modules/ralph-loop/settings.schema.json',
+      $schema: '../node_modules/ralph-until-done/settings.schema.json',
       agent: { command: 'codex', flags: [] },
       checks: [
         { command: 'pnpm test', failAction: 'APPEND' },

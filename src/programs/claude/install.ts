@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { readJsonFile } from '../../files/files.ts';
 import { isRecord } from '../../loop/shape.ts';
+import { FORMER, PACKAGE } from '../../package-name.ts';
 import type { HookHandler } from '../hook-settings.ts';
 import type { HostProgram, Place } from '../host-program.ts';
 import { filesOf, hooksOf, pluginFolder } from '../plugin-folder.ts';
@@ -44,7 +45,11 @@ function warningsFor(place: Place): readonly string[] {
   ];
   const disabled = [...own, ...MANAGED].filter((path) => settingsAt(path)['disableAllHooks'] === true);
   const managed = MANAGED.filter((path) => settingsAt(path)['allowManagedHooksOnly'] === true);
-  const asPlugin = own.filter((path) => recordOf(settingsAt(path)['enabledPlugins'])[PLUGIN] === true);
+  const asPlugin = own.flatMap((path) =>
+    PLUGINS.filter((plugin) => recordOf(settingsAt(path)['enabledPlugins'])[plugin] === true).map(
+      (plugin) => ({ path, plugin }),
+    ),
+  );
   return [
     ...disabled.map(
       (path) => `hooks are switched off: ${path} has "disableAllHooks": true; remove it to use /ralph`,
@@ -53,13 +58,13 @@ function warningsFor(place: Place): readonly string[] {
       (path) => `hooks are switched off by your organization: ${path} has "allowManagedHooksOnly": true`,
     ),
     ...asPlugin.map(
-      (path) =>
-        `Ralph is also enabled as a plugin in ${path}, and both would run; disable one: claude plugin disable ${PLUGIN}`,
+      ({ path, plugin }) =>
+        `Ralph is also enabled as a plugin in ${path}, and both would run; disable one: claude plugin disable ${plugin}`,
     ),
   ];
 }
 
-const PLUGIN = 'ralph@ralph-loop';
+const PLUGINS = [PACKAGE, FORMER].map((marketplace) => `ralph@${marketplace}`);
 
 const MANAGED: readonly string[] = [
   '/etc/claude-code/managed-settings.json',
