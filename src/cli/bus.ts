@@ -4,7 +4,7 @@ import { MAX_BODY_BYTES, type Message, nearestBus, pathOf, readMessages, watchMe
 import { parseDuration, parseWhole } from '../settings/values.ts';
 import { UserError } from '../user-error.ts';
 import { type FoundBus, type Posted, busIn, busOfRun, postTo } from '../loops/bus.ts';
-import { print, printJson } from './print.ts';
+import { print, printAsIs, printJson } from './print.ts';
 import { visible } from '../text/one-line.ts';
 import { postedAt } from '../text/times.ts';
 import { workspaceOf } from './workspace.ts';
@@ -131,7 +131,7 @@ function showMessage(message: Message, { hide }: FoundBus, { json }: ReadBusOpti
   const [first = '', ...more] = shown.body.trimEnd().split('\n').map(visible);
   const head = `[${postedAt(shown) ?? visible(shown.ts)}] (${visible(shown.type)}) ${first}`;
   // Indented, so that no line of a body looks like a message.
-  return print([head, ...more.map((line) => `  ${line}`), ''].join('\n'));
+  return printAsIs([head, ...more.map((line) => `  ${line}`), ''].join('\n'));
 }
 
 /** `ralph bus discover`: prints the path of the bus that a post from here goes to. */

@@ -8,7 +8,7 @@ import { entriesIn, type SettingsContent } from '../settings/consent.ts';
 import { shortList } from '../loop/counted.ts';
 import { type NeedsTrust, keepConsent, trustCommand } from '../settings/trust-of.ts';
 import { UserError } from '../user-error.ts';
-import { print, terminalWidth } from './print.ts';
+import { print, printAsIs, terminalWidth } from './print.ts';
 import { areOrIs, namesOf, settingsText } from '../text/trust.ts';
 import { visible } from '../text/one-line.ts';
 
@@ -30,7 +30,7 @@ export async function askForTrust(
   const obstacle = obstacles.find(([applies]) => applies)?.[1] ?? null;
   if (obstacle !== null) throw notTrusted(open, workspace, obstacle);
   const { text, cut } = settingsText(entriesIn(open, consents), workspace, { width: terminalWidth() });
-  print(text);
+  printAsIs(text);
   if (cut.length > 0) throw tooLongToAsk(cut, workspace);
   const { askYesOrNo } = await import('./ask.ts');
   if (!(await askYesOrNo('Trust these settings and let Ralph run what they name? [y/N] ')))

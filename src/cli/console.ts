@@ -16,6 +16,7 @@ import type { ViewOptions } from './options.ts';
 import { textsOf } from '../text/wording.ts';
 import { paint, Screen } from './screen.ts';
 import { oneLine } from '../text/one-line.ts';
+import { asTyped } from './typed-name.ts';
 
 /** Characters of a prompt that `--verbose` shows. */
 const PREVIEW_CHARS = 200;
@@ -125,12 +126,12 @@ export class Console implements LoopObserver {
   status(line: string): void {
     // A warning is no progress report.
     if (this.#options.quiet === true && !line.startsWith('warning: ')) return;
-    this.line(`${this.#stamp()}${paint('cyan', '[ralph]')} ${this.#spec.name}: ${oneLine(line)}`);
+    this.line(`${this.#stamp()}${paint('cyan', '[ralph]')} ${this.#spec.name}: ${oneLine(asTyped(line))}`);
   }
 
   /** Lines of the final report, and errors. */
   say(text: string): void {
-    for (const line of text.split('\n')) this.line(`${this.#stamp()}${line}`);
+    for (const line of asTyped(text).split('\n')) this.line(`${this.#stamp()}${line}`);
   }
 
   /** The columns that a line of the final report may have; unlimited without a terminal. */

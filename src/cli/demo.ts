@@ -28,8 +28,8 @@ export async function demo(): Promise<number> {
     say(paint('bold', '  ralph run "fix the failing tests" --check "npm test" --agent claude'));
     say(paint('bold', '  ralph run -f PROMPT.md --check "cargo test" --agent codex'));
     say('');
-    say('ralph agents lists the supported agents. Any other command that reads the');
-    say('prompt from stdin works too, after --. ralph --help lists all commands.');
+    say('Any other command that reads the prompt from stdin works too, after --.');
+    say('Supported agents: ralph agents; all commands: ralph --help');
     return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });

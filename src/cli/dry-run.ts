@@ -3,13 +3,13 @@ import type { StartRequest } from '../loops/loops.ts';
 import { dryRunText } from '../text/dry-run.ts';
 import { UserError } from '../user-error.ts';
 import type { RunOptions } from './options.ts';
-import { print, printJson, terminalWidth } from './print.ts';
+import { printAsIs, printJson, terminalWidth } from './print.ts';
 
 /** `--dry-run`: prints what a loop would start with, and starts nothing. */
 export async function showDryRun(asked: StartRequest, { json }: RunOptions): Promise<number> {
   const found = await preview(asked);
   if (json === true) printJson(found, 2);
-  else print(`${dryRunText(found, terminalWidth())}\n`);
+  else printAsIs(`${dryRunText(found, terminalWidth())}\n`);
   return 0;
 }
 

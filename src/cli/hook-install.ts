@@ -1,7 +1,7 @@
 import { addTo, removeFrom, type Asked, type Changed } from '../programs/programs.ts';
 import { visible, homely } from '../text/one-line.ts';
 import { UserError } from '../user-error.ts';
-import { print, printJson, warn } from './print.ts';
+import { print, printAsIs, printJson, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 export interface HookInstallOptions {
@@ -59,7 +59,7 @@ function askedBy(options: HookInstallOptions): Asked {
 
 function printChanges({ changes }: Changed): void {
   for (const { path, action, backup, diff } of changes)
-    print(diff ?? `${action} ${shown(path)}${backup === null ? '' : ` (backup: ${shown(backup)})`}\n`);
+    printAsIs(diff ?? `${action} ${shown(path)}${backup === null ? '' : ` (backup: ${shown(backup)})`}\n`);
 }
 
 function printResult(

@@ -1,4 +1,5 @@
 import { Keyboard } from './keyboard.ts';
+import { asTyped } from './typed-name.ts';
 import type { Prompter } from './init-questions.ts';
 
 /** The user aborted: Ctrl-C, Ctrl-D, a signal, or a closed terminal. */
@@ -36,7 +37,7 @@ export async function atTerminal<Value>(
       note: (words) => log.info(words),
       error: (problem) => log.error(problem),
     });
-    outro(lastLine(value));
+    outro(asTyped(lastLine(value)));
     return value;
   } finally {
     keyboard.close();

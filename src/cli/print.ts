@@ -3,18 +3,24 @@ import { columns } from '../text/columns.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { escapeInJson, sanitize } from '../text/terminal.ts';
 import { jsonWithoutCommands, obeysCommands, withoutCommands } from '../text/workflow-commands.ts';
+import { asTyped } from './typed-name.ts';
 
 /**
  * Prints to stdout, synchronously: Node's streams take longer to load than most commands take to run. Returns whether
  * there is still a reader.
  */
 export function print(text: string): boolean {
+  return write(1, asTyped(text));
+}
+
+/** Prints a text in which commands are no advice to the person at the terminal: a document, or the words of others. */
+export function printAsIs(text: string): boolean {
   return write(1, text);
 }
 
 /** Prints a value as JSON, on one line or indented. */
 export function printJson(value: unknown, indent?: number): boolean {
-  return print(`${jsonOf(value, indent)}\n`);
+  return printAsIs(`${jsonOf(value, indent)}\n`);
 }
 
 /** JSON that gives no commands to a terminal or to the runner of a CI job, even if its texts would. */
@@ -25,7 +31,7 @@ export function jsonOf(value: unknown, indent?: number): string {
 
 /** Prints rows in columns that fit the terminal. */
 export function printColumns(rows: readonly (readonly string[])[]): void {
-  print(columns(rows, { width: terminalWidth() }));
+  printAsIs(columns(rows, { width: terminalWidth() }));
 }
 
 /** Who reads stdout: where their home is, when they read, and how wide it is. */
@@ -59,7 +65,7 @@ function terminalSize(side: 'columns' | 'rows'): number {
 
 /** Prints to stderr. */
 export function warn(text: string): void {
-  write(2, text);
+  write(2, asTyped(text));
 }
 
 /** Warns that the files of a loop cannot be read, for a command that needs only those that can. */

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { writePromptFile } from '../loops/given-prompt.ts';
 import { STARTER_PROMPT } from '../loop/starter-prompt.ts';
 import { UserError } from '../user-error.ts';
-import { print } from './print.ts';
+import { print, printAsIs } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph template`: prints the starter prompt of document 003. */
 export function template(): number {
-  print(STARTER_PROMPT);
+  printAsIs(STARTER_PROMPT);
   return 0;
 }
 

@@ -15,7 +15,7 @@ import { hall } from './hall.ts';
 import { painter, type Paint } from './line-options.ts';
 import { flat, loopLines } from './ls.ts';
 import { oneOf } from './options.ts';
-import { jsonOf, print, terminalHeight, terminalWidth, warn } from './print.ts';
+import { jsonOf, print, printAsIs, terminalHeight, terminalWidth, warn } from './print.ts';
 import { summaryFile } from './report.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -180,7 +180,7 @@ function headingOf({ since, night }: Asked): string {
 function write(text: string, format: Format, output: string | null): void {
   if (output !== null) return writeWhole('--output', output, text);
   const file = format === 'github' ? summaryFile() : null;
-  if (file === null) return void print(text);
+  if (file === null) return void (format === 'text' ? print : printAsIs)(text);
   try {
     appendFileSync(file, text);
   } catch (error) {

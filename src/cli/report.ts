@@ -3,7 +3,7 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { type EndedLoop, loopResult } from '../loops/result.ts';
 import { reasonOf, UserError } from '../user-error.ts';
 import { oneOf, type ViewOptions } from './options.ts';
-import { jsonOf, print, warn } from './print.ts';
+import { jsonOf, printAsIs, warn } from './print.ts';
 import { sanitize } from '../text/terminal.ts';
 
 const REPORT_FORMS = ['json', 'markdown', 'github'] as const;
@@ -71,7 +71,7 @@ export class Report {
   #write(text: string): void {
     if (this.#file !== null) writeFileSync(this.#file, text);
     else if (this.#summaryFile !== null) appendFileSync(this.#summaryFile, text);
-    else print(text);
+    else printAsIs(text);
   }
 
   get #summaryFile(): string | null {

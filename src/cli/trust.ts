@@ -4,7 +4,7 @@ import { UserError } from '../user-error.ts';
 import { entriesIn } from '../settings/consent.ts';
 import { keepConsent, trustOf } from '../settings/trust-of.ts';
 import { fullText, namesOf, settingsText } from '../text/trust.ts';
-import { print, terminalWidth, warn } from './print.ts';
+import { print, printAsIs, terminalWidth, warn } from './print.ts';
 import { visible } from '../text/one-line.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -34,7 +34,7 @@ export async function trust(options: TrustOptions): Promise<number> {
     return 0;
   }
   const width = terminalWidth();
-  if (open.length > 0) print(settingsText(entriesIn(open, consents), workspace, { width }).text);
+  if (open.length > 0) printAsIs(settingsText(entriesIn(open, consents), workspace, { width }).text);
   const unprotected = keepConsent(workspace, open);
   print(`Trusted: ${namesOf(contents)}; take it back with: ralph trust --revoke\n`);
   if (unprotected !== null)
@@ -52,8 +52,8 @@ async function show(workspace: string): Promise<number> {
   const changed = open.filter(({ file }) => consents.some((one) => one.file === file));
   const width = terminalWidth();
   if (changed.length > 0)
-    print(settingsText(entriesIn(changed, consents), workspace, { full: true, width }).text);
+    printAsIs(settingsText(entriesIn(changed, consents), workspace, { full: true, width }).text);
   if (open.length > changed.length) print(`The settings of ${visible(workspace)} are not trusted yet.\n`);
-  for (const one of entriesIn(contents, [])) print(fullText(one, width));
+  for (const one of entriesIn(contents, [])) printAsIs(fullText(one, width));
   return 0;
 }
