@@ -2,7 +2,7 @@
  * Bundles what the package would otherwise depend on at run time (docs/decisions/0006): the command as CommonJS in a few
  * files, because Node loads those much faster than many modules, and the price table and the YAML parser for the library.
  */
-import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { build } from 'rolldown';
 import { together } from './groups.mjs';
@@ -83,6 +83,9 @@ await build({
 writeFileSync('dist/cli/package.json', '{ "type": "commonjs" }\n');
 // npm makes it executable once, when it links or installs it; a later build must not take that away.
 chmodSync('dist/cli/main.js', 0o755);
+// What agents of a loop call that was started as `rud`, where another package may own `ralph`.
+mkdirSync('dist/cli/bin', { recursive: true });
+writeFileSync('dist/cli/bin/ralph', "#!/usr/bin/env node\nrequire('../main.js');\n", { mode: 0o755 });
 for (const file of [
   'commander/LICENSE',
   'js-yaml/LICENSE',

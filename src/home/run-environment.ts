@@ -1,4 +1,5 @@
 import { basename, dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { LoopFolder } from './home.ts';
 import { STATE, stateFolder } from './state-folder.ts';
 import { idsOf, type Spec } from './spec.ts';
@@ -120,9 +121,14 @@ export function startersEnvironment(env: NodeJS.ProcessEnv): Record<string, stri
 /** PATH with the folder of the `ralph` command, so that an agent finds it. */
 function searchPath(path: string): string {
   const command = process.argv[1] ?? '';
-  const folder = dirname(command);
-  return basename(command) !== 'ralph' || path.split(':').includes(folder) ? path : `${folder}:${path}`;
+  const name = basename(command);
+  // Who types `rud` may have the `ralph` of another package on the PATH.
+  const folder = name === 'ralph' ? dirname(command) : name === 'rud' ? OWN_COMMANDS : null;
+  return folder === null || path.split(':').includes(folder) ? path : `${folder}:${path}`;
 }
+
+/** A folder of this installation with nothing but `ralph`. */
+const OWN_COMMANDS = fileURLToPath(new URL('../cli/bin', import.meta.url));
 
 /** The id of the loop that a run belongs to, from the run's marker; null if it is no marker. */
 export function loopIdOf(run: string): string | null {

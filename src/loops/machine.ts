@@ -10,6 +10,8 @@ import { startersEnvironment } from '../home/run-environment.ts';
 import { stateFolder } from '../home/state-folder.ts';
 import { findCommand } from '../process/command.ts';
 import { exec } from '../process/exec.ts';
+import { otherRalph } from './ralph-on-path.ts';
+import { PACKAGE } from '../package-name.ts';
 import { reasonOf } from '../user-error.ts';
 
 export interface AgentHere {
@@ -83,6 +85,7 @@ export const EXAMINED: readonly string[] = [
   'workspace',
   'state folder',
   'sandbox',
+  'ralph',
   ...ALL_AGENTS.flatMap(({ name, call }) => (call === null ? [] : [name])),
   'agents',
 ];
@@ -95,6 +98,7 @@ export async function* examineMachine(cwd: string): AsyncGenerator<Finding, void
   yield writable('workspace', cwd);
   yield writable('state folder', stateFolder());
   yield await examineSandbox(env, cwd);
+  yield* examineName(cwd);
   const installed = (await agents).filter(({ path }) => path !== null);
   // All of them run at once, and are told in their order.
   const examined = installed.map((agent) => examineAgent(agent, env, cwd));
@@ -130,6 +134,19 @@ async function examineSandbox(env: Environment, cwd: string): Promise<Finding> {
       ? `${probe.program} works${probe.unshareUser ? ' in a user namespace' : ''}`
       : 'sandbox-exec is there; Ralph was not tested with it';
   return { what: 'sandbox', state: probe.kind === 'bubblewrap' ? 'ok' : 'warning', detail, remedy: null };
+}
+
+/** Another program of the name is no error: this one has a second name. */
+function* examineName(cwd: string): Generator<Finding, void, void> {
+  const other = otherRalph(process.env['PATH'] ?? '', cwd);
+  if (other === null) return;
+  const owner = other.owner === null ? 'another program' : `the package ${other.owner}`;
+  yield {
+    what: 'ralph',
+    state: 'warning',
+    detail: `${other.path} belongs to ${owner}, not to ${PACKAGE}`,
+    remedy: 'type rud instead of ralph; docs/install.md says how to install it beside the other',
+  };
 }
 
 function writable(what: string, folder: string): Finding {
