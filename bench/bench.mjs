@@ -57,7 +57,7 @@ if (chosen.length === 0) {
 
 Written by \`npm run bench\`: medians of one run on ${system} with ${cpus().length} cores and Node ${node}. Ralph and its baseline take turns.
 Times vary between machines and from minute to minute, so compare the ratios; their maxima are for Node 20. No test asserts a time.
-What Ralph does for speed, and what was tried and removed, is in [decision 27](decisions/0027-only-speed-that-people-notice.md).
+What Ralph does for speed, and what was tried and removed, is in [decision 27](https://example.invalid/ralph-until-done/blob/main/docs/decisions/0027-only-speed-that-people-notice.md).
 
 | what | Ralph | baseline | measured | maximum |
 | --- | --- | --- | --- | --- |

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -113,9 +113,11 @@ describe('the tarball', () => {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the documented output of npm
   const [{ files }] = JSON.parse(printed) as [{ readonly files: readonly { readonly path: string }[] }];
   const paths = files.map(({ path }) => path);
+  const pages = paths.filter((path) => path.endsWith('.md'));
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own file
+  const manifest = JSON.parse(text('package.json')) as { readonly repository: { readonly url: string } };
 
   it('has no dependencies at run time', () => {
-    const manifest: unknown = JSON.parse(text('package.json'));
     expect(manifest).not.toHaveProperty('dependencies');
     expect(manifest).not.toHaveProperty('peerDependencies');
     expect(manifest).not.toHaveProperty('optionalDependencies');
@@ -135,8 +137,12 @@ describe('the tarball', () => {
     expect(paths).toContain('dist/cli/modelcontextprotocol-server.LICENSE');
   });
 
-  it('contains every file that the README and the pages link to', () => {
-    const pages = ['README.md', ...paths.filter((path) => /^docs\/.*\.md$/.test(path))];
+  it('contains the pages for users, and not the contract and the decisions', () => {
+    expect(paths.filter((path) => /^docs\/(?:contract|decisions|site)\b/.test(path))).toEqual([]);
+    expect(paths.filter((path) => path.startsWith('docs/')).length).toBeGreaterThan(15);
+  });
+
+  it('contains every file that its pages link to', () => {
     const broken = pages.flatMap((page) =>
       [...text(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
         .map(([, link = '']) => join(dirname(page), link))
@@ -144,5 +150,18 @@ describe('the tarball', () => {
         .map((target) => `${page}: ${target}`),
     );
     expect(broken).toEqual([]);
+  });
+
+  it('links to other files of the repository by its address', () => {
+    const address = manifest.repository.url.replace(/^git\+(.*)\.git$/, '$1');
+    expect(manifest).toMatchObject({ homepage: `${address}#readme`, bugs: { url: `${address}/issues` } });
+    const links = pages.flatMap((page) =>
+      [...text(page).matchAll(/\]\((https:[^)#\s]+)/g)]
+        .map(([, link = '']) => link)
+        .filter((link) => link.startsWith(`${address}/`)),
+    );
+    const file = (link: string): string => link.replace(/^.*?\/(?:blob|tree)\/main\//, '');
+    expect(links).not.toEqual([]);
+    expect(links.filter((link) => !existsSync(join(ROOT, file(link))))).toEqual([]);
   });
 });
