@@ -2,10 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -13,10 +15,22 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = join(ROOT, 'dist', 'cli', 'main.js');
+const VERSION = `${manifestVersion()}\n`;
+
+let shared: string;
+let tarball: string;
+beforeAll(() => {
+  shared = mkdtempSync(join(tmpdir(), 'ralph-tarball-'));
+  const pack = ['pack', ROOT, '--ignore-scripts', '--pack-destination', shared, '--silent', '--offline'];
+  // Without its scripts, which would rebuild `dist` while other tests use it.
+  const printed = execFileSync('npm', pack, { cwd: shared, encoding: 'utf8' });
+  tarball = join(shared, printed.trim().split('\n').at(-1) ?? '');
+});
+afterAll(() => rmSync(shared, { recursive: true, force: true }));
 
 let folder: string;
 let env: NodeJS.ProcessEnv;
@@ -35,18 +49,16 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
   const npm = (...args: string[]): string =>
     execFileSync('npm', [...args, '--silent', '--offline'], { cwd: folder, env, encoding: 'utf8' });
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-  // Without its scripts, which would rebuild `dist` while other tests use it.
-  const packed = npm('pack', ROOT, '--ignore-scripts', '--pack-destination', folder);
-  const tarball = `./${packed.trim().split('\n').at(-1) ?? ''}`;
   npm('install', tarball, '--ignore-scripts', '--no-audit', '--no-fund');
   expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
     'ralph-until-done',
   ]);
   const run = (command: string, ...args: string[]) =>
     spawnSync(command, args, { cwd: folder, env, encoding: 'utf8' });
-  const version = run('npx', '--no-install', 'ralph', '--version');
-  expect(version.status).toBe(0);
-  expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  // npx chooses a command of several if all of them are one file.
+  const version = run('npx', '--no-install', 'ralph-until-done', '--version');
+  expect(version).toMatchObject({ status: 0, stdout: VERSION });
+  expect(run(join(folder, 'node_modules', '.bin', 'rud'), '--version').stdout).toBe(VERSION);
   // What npx has started: a start of npm takes longer than all of this.
   const ralph = join(folder, 'node_modules', '.bin', 'ralph');
   const loop = run(ralph, 'run', 'a task', '--json', '--', 'echo', '<promise>DONE</promise>');
@@ -122,6 +134,49 @@ await hook.handler({ event: 'session.idle', sessionId: 's1' });`;
   expect(run(join(ROOT, 'node_modules', '.bin', 'tsc'), '--project', folder).stdout).toBe('');
 });
 
+it('is installed beside another package that owns the command ralph, as docs/install.md says', async () => {
+  const other = join(folder, 'other');
+  const otherRan = join(folder, 'other-ran');
+  mkdirSync(other);
+  const manifest = { name: 'other-ralph', version: '4.2.0', bin: { ralph: 'ralph.sh' } };
+  writeFileSync(join(other, 'package.json'), JSON.stringify(manifest));
+  writeFileSync(join(other, 'ralph.sh'), `#!/bin/sh\n: > '${otherRan}'\n`, { mode: 0o755 });
+  const install = (prefix: string, what: string, ...more: readonly string[]) =>
+    spawnSync(
+      'npm',
+      ['install', '--global', '--prefix', prefix, what, '--offline', '--no-audit', '--no-fund', ...more],
+      { cwd: folder, env, encoding: 'utf8' },
+    );
+  const [theirs, ours] = [join(folder, 'theirs'), join(folder, '.rud')];
+  expect(install(theirs, other, '--install-links').status).toBe(0);
+  const refused = install(theirs, tarball);
+  expect(refused.status).not.toBe(0);
+  expect(refused.stderr).toContain('EEXIST');
+  expect(realpathSync(join(theirs, 'bin', 'ralph'))).toContain('/node_modules/other-ralph/ralph.sh');
+
+  const page = readFileSync(join(ROOT, 'docs', 'install.md'), 'utf8');
+  expect(page).toContain('npm install --global --prefix ~/.rud ralph-until-done\n');
+  expect(page).toContain('export PATH="$PATH:$HOME/.rud/bin"\n');
+  expect(install(ours, tarball)).toMatchObject({ status: 0 });
+  env = { ...env, PATH: `${join(theirs, 'bin')}:${env['PATH']}:${join(ours, 'bin')}` };
+  const rud = (...args: readonly string[]) => spawnSync('rud', args, { cwd: folder, env, encoding: 'utf8' });
+  expect(rud('--version').stdout).toBe(VERSION);
+  const found: unknown = JSON.parse(rud('doctor', '--json').stdout);
+  expect(found).toContainEqual({
+    what: 'ralph',
+    state: 'warning',
+    detail: `${join(theirs, 'bin', 'ralph')} belongs to the package other-ralph 4.2.0, not to ralph-until-done`,
+    remedy: expect.stringContaining('type rud instead of ralph'),
+  });
+  // What an agent of that loop calls `ralph` is this one.
+  const script = 'ralph --version; echo "<promise>DONE</promise>"';
+  const loop = rud('run', 'a task', '--max-iterations', '1', '--check', 'false', '--', 'sh', '-c', script);
+  expect(loop.stdout).toContain(VERSION);
+  expect(loop.stderr).toMatch(/\brud resume /);
+  expect(loop.stderr).not.toMatch(/: ralph |\(ralph /);
+  expect(existsSync(otherRan)).toBe(false);
+});
+
 it('S1.38 exits on native Windows with an error that names WSL2, before it does anything', () => {
   const fakePlatform = join(folder, 'windows.cjs');
   writeFileSync(fakePlatform, `Object.defineProperty(process, 'platform', { value: 'win32' });`);
@@ -146,3 +201,8 @@ it('S2.5 prints `dev` as its version if the package has none', () => {
   const { status, stdout } = spawnSync(process.execPath, [copy, '--version'], { env, encoding: 'utf8' });
   expect({ status, stdout }).toEqual({ status: 0, stdout: 'dev\n' });
 });
+
+function manifestVersion(): string {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own file
+  return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
+}
