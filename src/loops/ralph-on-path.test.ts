@@ -29,7 +29,7 @@ const path = (): string => join(bin, 'ralph');
 
 it('no other ralph is found where there is none, or where it is this one', () => {
   expect(found()).toBeNull();
-  link(join(HERE, 'hooks', 'pre-commit'));
+  link(join(HERE, 'dist', 'cli', 'main.js'));
   expect(found()).toBeNull();
 });
 

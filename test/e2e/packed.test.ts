@@ -56,7 +56,7 @@ it('S2.2 S2.5 works from a packed tarball, as a command and as a library', { tim
   const run = (command: string, ...args: string[]) =>
     spawnSync(command, args, { cwd: folder, env, encoding: 'utf8' });
   // npx chooses a command of several if all of them are one file.
-  const version = run('npx', '--no-install', 'ralph-until-done', '--version');
+  const version = run('npx', '--yes', '--offline', `file:${tarball}`, '--version');
   expect(version).toMatchObject({ status: 0, stdout: VERSION });
   expect(run(join(folder, 'node_modules', '.bin', 'rud'), '--version').stdout).toBe(VERSION);
   // What npx has started: a start of npm takes longer than all of this.
