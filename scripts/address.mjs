@@ -17,21 +17,23 @@ else replace(address.replace(/(?:\.git)?\/*$/, ''));
 
 function refuse() {
   if (files.length === 0) return;
-  console.error(
+  process.stderr.write(
     `cannot publish: the placeholder ${PLACEHOLDER} is still in ${files.join(', ')}\n` +
-      'Put in the address of the repository: npm run address -- https://HOST/OWNER/REPOSITORY',
+      'Put in the address of the repository: npm run address -- https://HOST/OWNER/REPOSITORY\n',
   );
   process.exitCode = 1;
 }
 
 function replace(url) {
   if (!/^https:\/\/[^/\s]+\/\S+$/.test(url)) {
-    console.error(`expected an address like https://HOST/OWNER/REPOSITORY, found ${JSON.stringify(url)}`);
+    process.stderr.write(
+      `expected an address like https://HOST/OWNER/REPOSITORY, found ${JSON.stringify(url)}\n`,
+    );
     process.exitCode = 2;
     return;
   }
   for (const file of files) writeFileSync(file, readFileSync(file, 'utf8').replaceAll(PLACEHOLDER, url));
-  console.log(`replaced the placeholder in ${files.length} files`);
+  process.stdout.write(`replaced the placeholder in ${files.length} files\n`);
 }
 
 function filesWith(text) {

@@ -35,9 +35,9 @@ it('a publication is refused while the placeholder stands for the address of the
 Put in the address of the repository: npm run address -- https://HOST/OWNER/REPOSITORY
 `,
   });
-  expect(address('github.com/me/it')).toMatchObject({
+  expect(address('github.com/me/it')).toEqual({
     status: 2,
-    stderr: expect.stringContaining('"github.com/me/it"'),
+    stderr: 'expected an address like https://HOST/OWNER/REPOSITORY, found "github.com/me/it"\n',
   });
   expect(address('https://github.com/me/it.git')).toEqual({ status: 0, stderr: '' });
   expect(readFileSync(join(folder, 'page.md'), 'utf8')).toBe(

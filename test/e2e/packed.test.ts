@@ -166,7 +166,7 @@ it('is installed beside another package that owns the command ralph, as docs/ins
     what: 'ralph',
     state: 'warning',
     detail: `${join(theirs, 'bin', 'ralph')} belongs to the package other-ralph 4.2.0, not to ralph-until-done`,
-    remedy: expect.stringContaining('type rud instead of ralph'),
+    remedy: 'type rud instead of ralph; docs/install.md says how to install it beside the other',
   });
   // What an agent of that loop calls `ralph` is this one.
   const script = 'ralph --version; echo "<promise>DONE</promise>"';
