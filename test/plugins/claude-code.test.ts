@@ -113,6 +113,12 @@ describe('the script before ralph hook', () => {
     expect(run(['codex'], ['ralph']).stdout).toBe(`ralph hook codex ${STDIN}`);
   });
 
+  it('prefers rud, since another package may own ralph', () => {
+    session('home/.local/state/ralph');
+    expect(run(['codex'], ['ralph', 'rud']).stdout).toBe(`rud hook codex ${STDIN}`);
+    expect(run(['codex'], ['node', 'ralph', 'rud']).stdout).toBe(`rud hook codex ${STDIN}`);
+  });
+
   it('keeps Node.js from reading certificates, and names them to ralph', () => {
     session('home/.local/state/ralph');
     const ralph = put('own/ralph', '#!/bin/sh\necho "${NODE_EXTRA_CA_CERTS-none} $RALPH_EXTRA_CA_CERTS"\n');

@@ -73,11 +73,14 @@ if [ -f "$main" ] && command -v node >/dev/null 2>&1; then
   ask node "$main" hook "$program"
 fi
 found=
-if command -v ralph >/dev/null 2>&1; then
-  command -v node >/dev/null 2>&1 && ask ralph hook "$program"
+# Another package may own the name `ralph`.
+ralph=ralph
+command -v rud >/dev/null 2>&1 && ralph=rud
+if command -v "$ralph" >/dev/null 2>&1; then
+  command -v node >/dev/null 2>&1 && ask "$ralph" hook "$program"
   # As a rule it is a script of Node.js.
   [ -n "$input" ] || hear
-  answer=$(printf '%s\n' "$input" | ralph hook "$program")
+  answer=$(printf '%s\n' "$input" | "$ralph" hook "$program")
   case $? in
     126 | 127) found=yes ;;
     *)
