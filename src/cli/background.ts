@@ -6,7 +6,7 @@ import type { EndedLoop } from '../loops/result.ts';
 import { Console, detailLine } from './console.ts';
 import { finish } from './drive.ts';
 import type { ViewOptions } from './options.ts';
-import { print, printJson, warn } from './print.ts';
+import { print, printJson, warn, warnAsIs } from './print.ts';
 
 /** What a command does with a loop once the daemon owns it; returns its exit code. */
 export type Then = () => Promise<number>;
@@ -27,7 +27,7 @@ export function showNotes(loop: Begun, options: ViewOptions): void {
   const { notes, mask, spec, state, shownCommand } = loop;
   for (const note of notes) warn(`${mask.text(`[ralph] ${spec.name}: ${note}`)}\n`);
   const command = detailLine(`Agent command: ${shownCommand}`, options, state.policy.wording.datedStamps);
-  warn(`${mask.text(command)}\n`);
+  warnAsIs(`${mask.text(command)}\n`);
 }
 
 function startedLine({ spec: { name } }: Begun): string {

@@ -13,7 +13,7 @@ import { detailLine } from './console.ts';
 import { drive } from './drive.ts';
 import { sandboxRequests } from '../loops/here.ts';
 import { viewOf, type RunOptions, type ViewOptions } from './options.ts';
-import { warn } from './print.ts';
+import { warn, warnAsIs } from './print.ts';
 import { reportFrom, viewBeside } from './report.ts';
 import { stampIf } from './line-options.ts';
 import { workspaceOf } from './workspace.ts';
@@ -119,5 +119,5 @@ function printSettings({ files, settings, env }: Loaded, view: ViewOptions): voi
     ...(files.local === null ? [] : [LOCAL_SETTINGS_FILE]),
   ];
   for (const file of read) warn(`${detailLine(`Loading settings from ${file}`, view)}\n`);
-  warn(`${detailLine(`Settings: ${JSON.stringify(withoutSecrets(settings, env))}`, view)}\n`);
+  warnAsIs(`${detailLine(`Settings: ${JSON.stringify(withoutSecrets(settings, env))}`, view)}\n`);
 }

@@ -68,6 +68,11 @@ export function warn(text: string): void {
   write(2, asTyped(text));
 }
 
+/** The same for a command of the user, or settings. */
+export function warnAsIs(text: string): void {
+  write(2, text);
+}
+
 /** Warns that the files of a loop cannot be read, for a command that needs only those that can. */
 export function warnUnreadable({ trouble }: { readonly trouble: string | null }): void {
   if (trouble !== null) warn(`ralph: warning: ${trouble}\n`);

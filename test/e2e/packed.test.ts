@@ -169,11 +169,12 @@ it('is installed beside another package that owns the command ralph, as docs/ins
     remedy: 'type rud instead of ralph; docs/install.md says how to install it beside the other',
   });
   // What an agent of that loop calls `ralph` is this one.
-  const script = 'ralph --version; echo "<promise>DONE</promise>"';
+  const script = 'ralph --version; ralph status nothing; echo "<promise>DONE</promise>"';
   const loop = rud('run', 'a task', '--max-iterations', '1', '--check', 'false', '--', 'sh', '-c', script);
   expect(loop.stdout).toContain(VERSION);
   expect(loop.stderr).toMatch(/\brud resume /);
-  expect(loop.stderr).not.toMatch(/: ralph |\(ralph /);
+  expect(loop.stderr).toContain(`sh -c '${script}'`);
+  expect(loop.stderr.replace(script, '')).not.toMatch(/(?<!error): ralph |\(ralph /);
   expect(existsSync(otherRan)).toBe(false);
 });
 
