@@ -29,7 +29,7 @@ export async function demo(): Promise<number> {
     say(paint('bold', '  ralph run -f PROMPT.md --check "cargo test" --agent codex'));
     say('');
     say('Any other command that reads the prompt from stdin works too, after --.');
-    say('Supported agents: ralph agents; all commands: ralph --help');
+    say('Supported agents: ralph agents; all commands: ralph help --all');
     return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });

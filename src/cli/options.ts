@@ -1,76 +1,40 @@
 /** The options of the command line, and the settings that they stand for. */
-import { closest } from '../settings/closest.ts';
-import { PROMPT_WAYS, type Settings } from '../settings/settings.ts';
-import { parseAmount, parseDuration, parseNames, parseSize, parseWhole } from '../settings/values.ts';
 import { ON_PROTECTED_CHANGE, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
+import { closest } from '../settings/closest.ts';
+import { mergeDeep, nested, type Settings } from '../settings/settings.ts';
+import { type Kinds, PROMPT_WAYS, type Row } from '../settings/table/rows.ts';
+import {
+  type Group,
+  GROUPS,
+  type LimitFlags,
+  type LoopFlags,
+  type OutputFlags,
+  valuesIn,
+} from '../settings/table/table.ts';
+import { parseAmount, parseDuration, parseNames, parseSize, parseWhole } from '../settings/values.ts';
 import { UserError } from '../user-error.ts';
 
-export interface ViewOptions {
+export interface ViewOptions extends OutputFlags {
   readonly quiet?: boolean;
   readonly verbose?: boolean;
   readonly json?: boolean;
-  readonly streamAgentOutput?: boolean;
-  readonly emoji?: boolean;
-  readonly timestamps?: boolean;
-  readonly outputLines?: string;
-  readonly outputChars?: string;
   readonly report?: string;
   readonly reportFile?: string;
   /** The loop's folder is removed after the loop, so the final report does not name it. */
   readonly isTemporary?: true;
 }
 
-export interface LimitOptions extends ViewOptions {
+export interface LimitOptions extends ViewOptions, LimitFlags {
   readonly cwd?: string;
-  readonly maxIterations?: string;
   readonly maximumIterations?: string;
-  readonly maxTime?: string;
-  readonly maxFailures?: string;
-  readonly maxLimitWaits?: string;
-  readonly maxAttemptsPerItem?: string;
-  readonly maxUnchanged?: string;
-  readonly maxCost?: string;
-  readonly maxTokens?: string;
-  readonly maxOutput?: string;
-  readonly iterationTimeout?: string;
-  readonly inactivityTimeout?: string;
-  readonly restartDelay?: string;
-  readonly killGrace?: string;
-  readonly childWait?: string;
-  readonly pollInterval?: string;
-  readonly checkpointMaxFile?: string;
-  readonly checkpointMaxTotal?: string;
 }
 
-export interface RunOptions extends LimitOptions {
+export interface RunOptions extends LimitOptions, LoopFlags {
   readonly prompt?: string;
   readonly promptFile?: string;
   readonly name?: string;
   readonly tag?: readonly string[];
-  readonly preset?: string;
-  readonly agent?: string;
-  readonly model?: string;
   readonly env?: readonly string[];
-  readonly dropEnv?: readonly string[];
-  readonly promptVia?: string;
-  readonly interactive?: boolean;
-  readonly readyTimeout?: string;
-  readonly check?: readonly string[];
-  readonly checkTimeout?: string;
-  readonly baseline?: boolean;
-  readonly plan?: string | false;
-  readonly protect?: readonly string[];
-  readonly onProtectedChange?: string;
-  readonly completionResponse?: string;
-  readonly completionPromise?: string;
-  readonly completionTag?: string;
-  readonly donePattern?: string;
-  readonly doneFile?: string;
-  readonly until?: string;
-  readonly worktree?: boolean;
-  readonly sandbox?: boolean;
-  readonly keepAwake?: boolean;
-  readonly notify?: readonly string[];
   readonly fresh?: boolean;
   readonly trust?: boolean;
   readonly detach?: boolean;
@@ -80,105 +44,74 @@ export interface RunOptions extends LimitOptions {
   readonly child?: boolean;
 }
 
-/** The settings that the options of `ralph run` stand for. */
-export function flagSettings(options: RunOptions): Settings {
-  const { preset, agent, model, promptVia, check = [], dropEnv = [], protect, onProtectedChange } = options;
-  const agentSettings = {
-    name: agent,
-    model,
-    promptVia: promptVia === undefined ? undefined : oneOf('--prompt-via', promptVia, PROMPT_WAYS),
-    env: dropEnv.length === 0 ? undefined : { drop: parseNames('--drop-env', dropEnv) },
-  };
-  return {
-    ...limitSettings(options),
-    preset: preset === undefined ? undefined : oneOf('--preset', preset, PRESET_NAMES),
-    // Document 001: an empty response counts as not given.
-    completionResponse: options.completionResponse === '' ? undefined : options.completionResponse,
-    completionPromise: options.completionPromise,
-    completionTag: options.completionTag,
-    donePattern: options.donePattern,
-    doneFile: options.doneFile,
-    until: options.until === undefined ? undefined : oneOf('--until', options.until, UNTILS),
-    checks: check.length === 0 ? undefined : check.map((command) => ({ command })),
-    checkTimeout: time('--check-timeout', options.checkTimeout),
-    baseline: options.baseline,
-    plan: options.plan,
-    protect,
-    onProtectedChange:
-      onProtectedChange === undefined
-        ? undefined
-        : oneOf('--on-protected-change', onProtectedChange, ON_PROTECTED_CHANGE),
-    interactive: options.interactive,
-    readyTimeout: time('--ready-timeout', options.readyTimeout),
-    worktree: options.worktree,
-    sandbox: options.sandbox,
-    keepAwake: options.keepAwake,
-    notify: options.notify,
-    agent: Object.values(agentSettings).every((value) => value === undefined) ? undefined : agentSettings,
-    ...viewSettings(options),
-  };
+/** The settings that the options stand for; with `groups` only those. */
+export function flagSettings(options: object, groups: readonly Group[] = EVERY_GROUP): Settings {
+  const given = new Map<string, unknown>(Object.entries(options));
+  let settings: Settings = {};
+  for (const group of groups)
+    for (const [path, row] of valuesIn(GROUPS[group])) {
+      const flags = [row.flag, row.secondFlag].flatMap((flag) => (flag === undefined ? [] : [longOf(flag)]));
+      const value = flags.map((flag) => given.get(keyOf(flag))).find((one) => one !== undefined);
+      // Document 001: an empty response counts as not given.
+      if (value === undefined || (value === '' && row.type === 'text' && row.blankIsDefault === true))
+        continue;
+      settings = mergeDeep(settings, nested(path, settingFor(row, flags[0] ?? '', value)));
+    }
+  return settings;
 }
 
-/** The settings of the output. */
-export function viewSettings(options: ViewOptions): Settings {
-  return {
-    streamAgentOutput: options.streamAgentOutput,
-    emoji: options.emoji,
-    timestamps: options.timestamps,
-    outputLines: whole('--output-lines', options.outputLines, 0),
-    outputChars: whole('--output-chars', options.outputChars, 0),
-  };
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of the record
+const EVERY_GROUP = Object.keys(GROUPS) as readonly Group[];
+
+/** The long form of an option: `--max-iterations`. */
+export function longOf(flag: string): string {
+  return /--[a-z-]+/.exec(flag)?.[0] ?? flag;
 }
 
-function size(option: string, text: string | undefined): number | undefined {
-  return text === undefined ? undefined : parseSize(option, text);
+/** Where commander puts the value of an option: `maxIterations`. */
+function keyOf(flag: string): string {
+  return flag.slice(2).replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The settings of the limits. */
-export function limitSettings(options: LimitOptions): Settings {
-  const { maxCost } = options;
-  return {
-    maxIterations: whole('--max-iterations', options.maxIterations ?? options.maximumIterations, null),
-    maxTime: time('--max-time', options.maxTime),
-    maxFailures: whole('--max-failures', options.maxFailures, 1),
-    maxLimitWaits: whole('--max-limit-waits', options.maxLimitWaits, 0),
-    maxAttemptsPerItem: whole('--max-attempts-per-item', options.maxAttemptsPerItem, 1),
-    maxUnchanged: whole('--max-unchanged', options.maxUnchanged, 0),
-    maxCost: maxCost === undefined ? undefined : parseAmount('--max-cost', maxCost),
-    maxTokens: whole('--max-tokens', options.maxTokens, 1),
-    maxOutput: size('--max-output', options.maxOutput),
-    iterationTimeout: time('--iteration-timeout', options.iterationTimeout),
-    inactivityTimeout: time('--inactivity-timeout', options.inactivityTimeout),
-    restartDelay: time('--restart-delay', options.restartDelay),
-    killGrace: time('--kill-grace', options.killGrace),
-    childWait: time('--child-wait', options.childWait),
-    pollInterval: time('--poll-interval', options.pollInterval),
-    checkpointMaxFile: size('--checkpoint-max-file', options.checkpointMaxFile),
-    checkpointMaxTotal: size('--checkpoint-max-total', options.checkpointMaxTotal),
-  };
+/** What the option of a row stands for. */
+function settingFor({ type, short }: Row, flag: string, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    if (type === 'variable') return parseNames(flag, value.map(String));
+    return short === undefined ? value : value.map((item: unknown) => ({ [short]: item }));
+  }
+  const parse = type === undefined ? undefined : PARSE[type];
+  return typeof value !== 'string' || parse === undefined ? value : parse(flag, value);
+}
+
+/** How an option is read, where its text is not the value. */
+const PARSE: { readonly [Kind in keyof Kinds]?: (flag: string, text: string) => Kinds[Kind] } = {
+  whole: (flag, text) => parseWhole(flag, text, 0),
+  count: (flag, text) => parseWhole(flag, text, 1),
+  iterations: (flag, text) => parseWhole(flag, text, null),
+  amount: parseAmount,
+  time: timeIn,
+  timeout: timeIn,
+  size: parseSize,
+  preset: (flag, text) => oneOf(flag, text, PRESET_NAMES),
+  until: (flag, text) => oneOf(flag, text, UNTILS),
+  'protected-change': (flag, text) => oneOf(flag, text, ON_PROTECTED_CHANGE),
+  'prompt-way': (flag, text) => oneOf(flag, text, PROMPT_WAYS),
+};
+
+/** The text as given, if it is a valid time. */
+function timeIn(flag: string, text: string): string {
+  parseDuration(flag, text);
+  return text.trim();
 }
 
 /** The options, with the output settings filled in. */
-export function viewOf<T extends ViewOptions>(options: T, settings: Settings): T {
-  const { streamAgentOutput, emoji, timestamps, outputLines, outputChars } = settings;
-  return {
-    ...options,
-    ...(streamAgentOutput === undefined ? {} : { streamAgentOutput }),
-    ...(emoji === undefined ? {} : { emoji }),
-    ...(timestamps === undefined ? {} : { timestamps }),
-    ...(outputLines === undefined ? {} : { outputLines: String(outputLines) }),
-    ...(outputChars === undefined ? {} : { outputChars: String(outputChars) }),
-  };
-}
-
-function whole(option: string, text: string | undefined, minimum: number | null): number | undefined {
-  return text === undefined ? undefined : parseWhole(option, text, minimum);
-}
-
-/** The text as given, if it is a valid duration; throws otherwise. */
-function time(option: string, text: string | undefined): string | undefined {
-  if (text !== undefined) parseDuration(option, text);
-  return text?.trim();
+export function viewOf<T extends ViewOptions>(
+  options: T,
+  { streamAgentOutput, emoji, timestamps, outputLines, outputChars }: Settings,
+): T {
+  const lines = outputLines === undefined ? {} : { outputLines: String(outputLines) };
+  const chars = outputChars === undefined ? {} : { outputChars: String(outputChars) };
+  return mergeDeep(options, { streamAgentOutput, emoji, timestamps, ...lines, ...chars });
 }
 
 /** Whether there is a plan to work through, which makes a task unnecessary. */

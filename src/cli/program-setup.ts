@@ -3,14 +3,16 @@ import type { McpOptions } from './mcp.ts';
 import type { NotifyTestOptions } from './notify.ts';
 import type { RunOptions } from './options.ts';
 import type { Add, Call } from './program-call.ts';
-import { NOTIFY, runOptions, WORKSPACE } from './program-options.ts';
+import { addOptions, repeatable, WORKSPACE } from './program-options.ts';
+import { NOTICES } from '../settings/table/front.ts';
 import type { TrustOptions } from './trust.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'];
+const { notify } = NOTICES;
 
 /** Adds the commands that prepare a workspace and this machine. */
-export function setupCommands(add: Add, { isCalled, done }: Call): void {
-  add('init', 'write the settings of the workspace, from what it contains and what you answer')
+export function setupCommands(add: Add, { isCalled, help, done }: Call): void {
+  add('init', 'write the settings of the workspace: from what it contains and what you answer')
     .option('-y, --yes', 'ask nothing; use what is found')
     .option('--prompt', 'write a starter prompt to PROMPT.md instead (see ralph template)')
     .option('--force', 'replace existing settings (a backup is kept), or an existing PROMPT.md')
@@ -40,7 +42,7 @@ export function setupCommands(add: Add, { isCalled, done }: Call): void {
       done(await trust(options));
     });
   const config = add('config', 'show the settings in effect, with the origin of each');
-  if (isCalled('config')) runOptions(config, 'print JSON');
+  if (isCalled('config')) addOptions(config, 'config', help);
   config.action(async (options: RunOptions) => {
     const { config: show } = await import('./config.ts');
     done(await show(options));
@@ -49,7 +51,7 @@ export function setupCommands(add: Add, { isCalled, done }: Call): void {
     .command('test')
     .description('send a test notice, as the settings and --notify say')
     .option('--to <name>', 'send it to this one only')
-    .option(...NOTIFY)
+    .option(...repeatable(notify.flag, notify.says))
     .option('--trust', 'trust the settings files of the workspace as they are')
     .option(...WORKSPACE)
     .action(async (options: NotifyTestOptions) => {

@@ -1,14 +1,4 @@
-import {
-  detachOption,
-  limitOptions,
-  loopOptions,
-  repeatable,
-  runOptions,
-  spawnOptions,
-  trustOption,
-  viewOptions,
-  WORKSPACE,
-} from './program-options.ts';
+import { addOptions } from './program-options.ts';
 import type { Add, Call } from './program-call.ts';
 import type { LoopOptions } from './loop.ts';
 import type { RunOptions } from './options.ts';
@@ -16,9 +6,9 @@ import type { ResumeOptions } from './resume.ts';
 import type { SpawnOptions } from './spawn.ts';
 
 /** Adds the commands that run a loop. */
-export function startCommands(add: Add, { command, isCalled, done }: Call): void {
+export function startCommands(add: Add, { command, isCalled, help, done }: Call): void {
   const run = add('run [task]', 'run an agent until done (the default command)');
-  if (isCalled('run')) detachOption(trustOption(runOptions(run)));
+  if (isCalled('run')) addOptions(run, 'run', help);
   run
     .usage('[TASK] [options] [-- COMMAND…]')
     .action(async (task: string | undefined, options: RunOptions) => {
@@ -30,7 +20,7 @@ export function startCommands(add: Add, { command, isCalled, done }: Call): void
     'loop [task]',
     'run an agent until every check passes and the agent prints the completion word (for CI)',
   );
-  if (isCalled('loop')) detachOption(trustOption(loopOptions(loop)));
+  if (isCalled('loop')) addOptions(loop, 'loop', help);
   loop
     .usage('TASK --check COMMAND [options] [-- COMMAND…]')
     .action(async (task: string | undefined, options: LoopOptions) => {
@@ -39,7 +29,7 @@ export function startCommands(add: Add, { command, isCalled, done }: Call): void
     });
 
   const spawn = add('spawn [task]', 'start a named loop in the background (preset swarm)');
-  if (isCalled('spawn')) trustOption(spawnOptions(spawn));
+  if (isCalled('spawn')) addOptions(spawn, 'spawn', help);
   spawn
     .usage('--name NAME [--prompt-file FILE | TASK] --max-iterations NUMBER [options] -- COMMAND…')
     .action(async (task: string | undefined, options: SpawnOptions) => {
@@ -48,14 +38,7 @@ export function startCommands(add: Add, { command, isCalled, done }: Call): void
     });
 
   const resume = add('resume [name]', 'resume a loop that was paused, stopped, crashed or hit a limit');
-  if (isCalled('resume')) {
-    resume
-      .option('--now', 'do not wait for a usage limit to reset')
-      .option('-d, --detach', 'continue it in the background')
-      .option(...repeatable('--env <key=value>', "variable for the agent's environment (repeatable)"))
-      .option(...WORKSPACE);
-    viewOptions(limitOptions(resume, 'New limits (default: unchanged):', null));
-  }
+  if (isCalled('resume')) addOptions(resume, 'resume', help);
   resume.action(async (name: string | undefined, options: ResumeOptions) => {
     const { resumeLoop } = await import('./resume.ts');
     done(await resumeLoop(name ?? null, options));

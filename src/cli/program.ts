@@ -1,9 +1,10 @@
 /** The commands and their options. The work of each command is in its own file, which is loaded when it is called. */
 import { Command, CommanderError, Help } from 'commander';
 import { closest } from '../settings/closest.ts';
-import { adviceOn, FIRST_STEPS, usageFor, wrongTask } from '../text/advice.ts';
+import { adviceOn, usageFor, wrongTask } from '../text/advice.ts';
 import { explainError } from './errors.ts';
-import type { Add, Call, Done } from './program-call.ts';
+import { SETTING_OPTIONS } from './option-rows.ts';
+import type { Add, Call, Done, OptionHelp } from './program-call.ts';
 import { backgroundCommands } from './program-background.ts';
 import { busCommands } from './program-bus.ts';
 import { controlCommands } from './program-control.ts';
@@ -13,15 +14,21 @@ import { documentedCommands } from './program-ralph.ts';
 import { startCommands } from './program-start.ts';
 import { wakeDaemon } from '../background/background.ts';
 import { viewCommands } from './program-view.ts';
-import { print, warn } from './print.ts';
+import { print, terminalWidth, warn } from './print.ts';
 
 /** Runs the command that the arguments name; returns the exit code. */
 export async function runProgram(args: readonly string[]): Promise<number> {
-  const { words, command } = splitCommand(withDefaultCommand(args));
+  const { words: given, command } = splitCommand(withDefaultCommand(args));
+  const isWhole = given[0] === 'help' && given.includes('--all');
+  const words = isWhole ? given.filter((word) => word !== '--all') : given;
+  const help = args.length === 0 || asksForHelp(words) ? await import('./help.ts') : null;
   let code = 0;
-  const program = define(words, command, (result) => {
+  const program = define(words, command, help?.optionHelp(isWhole) ?? null, (result) => {
     code = result;
   });
+  const firstPage = (): string => help?.firstPage(program, Math.min(80, terminalWidth())) ?? '';
+  if (isWhole) program.addHelpText('after', HELP);
+  else program.configureHelp({ formatHelp: firstPage });
   const problem = wrongHelp(program, words) ?? wrongTask(words);
   if (problem !== null) {
     warn(`ralph: error: ${problem}\n`);
@@ -33,14 +40,19 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      const advice = adviceOn(error.code, words, command.length > 0) ?? usageFor(error, program, words);
+      const advice =
+        adviceOn(error.code, words, command.length > 0) ?? usageFor(error, program, words, SETTING_OPTIONS);
       if (advice !== null) warn(`${advice}\n`);
       return codeFor(words, 2);
     }
     const failed = explainError(error);
-    if (args.length === 0) warn(`${FIRST_STEPS}\n`);
+    if (args.length === 0) warn(`\n${firstPage()}`);
     return codeFor(words, failed);
   }
+}
+
+function asksForHelp([first, ...rest]: readonly string[]): boolean {
+  return first === 'help' || [first, ...rest].some((word) => word === '-h' || word === '--help');
 }
 
 /** The exit code of an error: in document 003, every error of `spawn` and of `ralph ralph` exits with 1. */
@@ -54,7 +66,7 @@ function wrongHelp(program: Command, [first, name]: readonly string[]): string |
   const known = program.commands.flatMap((command) => [command.name(), ...command.aliases()]);
   if (known.includes(name) || name === 'help') return null;
   const near = closest(name, known);
-  return `unknown command '${name}'${near === null ? '; list all with: ralph --help' : ` (did you mean ${near}?)`}`;
+  return `unknown command '${name}'${near === null ? '; list all with: ralph help --all' : ` (did you mean ${near}?)`}`;
 }
 
 /** Adds `run` where no command is given. A single bare word is never a task, so that a typo does not start an agent. */
@@ -80,14 +92,20 @@ function withTaskLast(words: readonly string[]): readonly string[] {
 }
 
 /** The parser for a command line. */
-function define(given: readonly string[], command: readonly string[], done: Done): Command {
+function define(
+  given: readonly string[],
+  command: readonly string[],
+  help: OptionHelp | null,
+  done: Done,
+): Command {
   const called = given.find((word) => !word.startsWith('-'));
-  const call: Call = { command, done, isCalled: (name) => called === name || called === 'help' };
+  const call: Call = { command, help, done, isCalled: (name) => called === name || called === 'help' };
   const program = new Command('ralph')
     .description(
       'Runs a coding agent again and again, each time with a fresh context, until the work is verifiably done.',
     )
     .option('-v, --version', 'print the version')
+    .usage('[COMMAND] [options]')
     .helpOption('-h, --help', 'print this help')
     .showSuggestionAfterError()
     .enablePositionalOptions()
@@ -98,11 +116,10 @@ function define(given: readonly string[], command: readonly string[], done: Done
       outputError: (text, write) => write(`ralph: ${text.trimEnd()}\n`),
     });
   // Without `[options]`, which only some commands have before they are called.
-  const help = new Help();
+  const usual = new Help();
   program.configureHelp({
-    subcommandTerm: (one) => help.subcommandTerm(one).replace(' [options]', ''),
+    subcommandTerm: (one) => usual.subcommandTerm(one).replace(' [options]', ''),
   });
-  program.addHelpText('after', HELP);
   program.hook('preAction', async (_, action) => {
     const { refuseFromInside } = await import('./from-inside.ts');
     await refuseFromInside({ name: nameOf(action), args: action.args, options: action.opts() });
@@ -163,7 +180,10 @@ export function commandOptions(): ReadonlyMap<string, readonly string[]> {
   const leaves = (command: Command): readonly Command[] =>
     command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
   return new Map(
-    leaves(define(['help'], [], () => {})).map((one) => [nameOf(one), [...flagsOf(one), '-h', '--help']]),
+    leaves(define(['help'], [], null, () => {})).map((one) => [
+      nameOf(one),
+      [...flagsOf(one), '-h', '--help'],
+    ]),
   );
 }
 

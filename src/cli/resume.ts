@@ -9,7 +9,7 @@ import { chosenLoop } from './chosen-loop.ts';
 import type { Then } from './background.ts';
 import { drive } from './drive.ts';
 import { tellSent } from './control.ts';
-import { limitSettings, viewOf, viewSettings, type LimitOptions, type ViewOptions } from './options.ts';
+import { flagSettings, viewOf, type LimitOptions, type ViewOptions } from './options.ts';
 import { textsOf } from '../text/wording.ts';
 import { reportFrom, viewBeside } from './report.ts';
 import { workspaceOf } from './workspace.ts';
@@ -24,7 +24,7 @@ export async function resumeLoop(
   const report = reportFrom(options);
   const { now = false, detach = false } = options;
   const request = {
-    limits: limitSettings(options),
+    limits: flagSettings(options, ['limits']),
     now,
     detach,
     env: parseVariables('--env', options.env ?? []),
@@ -32,7 +32,10 @@ export async function resumeLoop(
   const loops = localLoops();
   const ref = await chosenLoop(loops, named, workspaceOf(options), 'resume');
   const { name } = ref;
-  const settings = mergeSettings((await readSettings(ref.workspace)).merged, viewSettings(options));
+  const settings = mergeSettings(
+    (await readSettings(ref.workspace)).merged,
+    flagSettings(options, ['output']),
+  );
   const view = viewBeside(report, viewOf(options, settings));
   const ended = async (done: EndedLoop): Promise<void> => report?.write(done);
   const { followInBackground, leaveInBackground } = await import('./background.ts');

@@ -3,10 +3,9 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { StartRequest } from '../loops/loops.ts';
 import { fileOrText } from '../loops/given-prompt.ts';
-import { resolveAliases } from '../settings/aliases.ts';
-import { settingsOf } from '../settings/policy.ts';
-import type { AgentSettings, Settings } from '../settings/settings.ts';
-import { DEFAULT_POLICY } from '../loop/default-policy.ts';
+import { resolveAliases, SETTING_ALIASES } from '../settings/aliases.ts';
+import type { AgentSettings } from '../settings/settings.ts';
+import { GROUPS, LOOP_GROUPS, type LoopRows } from '../settings/table/table.ts';
 import type { FailAction } from '../loop/policy.ts';
 import {
   describeProblem,
@@ -54,20 +53,7 @@ export interface LoopSpec extends LoopSettings {
 }
 
 /** The settings of the loop itself, without those of the console. A program sees events itself, and needs no notices. */
-export type LoopSettings = Omit<
-  Settings,
-  | '$schema'
-  | 'agent'
-  | 'checks'
-  | 'streamAgentOutput'
-  | 'emoji'
-  | 'timestamps'
-  | 'outputLines'
-  | 'outputChars'
-  | 'notify'
-  | 'on'
-  | 'mcp'
->;
+export interface LoopSettings extends Omit<LoopRows, 'agent' | 'checks'> {}
 
 /** A known agent by its name, a known agent with flags and a model, any command, or a function. */
 export type LoopAgent = string | NamedAgent | CommandAgent | AgentFunction | FunctionAgent;
@@ -112,7 +98,7 @@ export function requestOf(given: LoopSpec): AskedLoop {
   const [clash] = resolved.clashes;
   if (clash !== undefined)
     throw new UserError(`${clash.alias} and ${clash.name} are two names of one option; keep one of them`);
-  rejectUnknown(spec, KNOWN);
+  rejectUnknown(given, KNOWN);
   const [wrong] = TYPES(spec, '');
   if (wrong !== undefined)
     throw new UserError(describeProblem({ ...wrong, field: resolved.written(wrong.field) }));
@@ -123,7 +109,6 @@ export function requestOf(given: LoopSpec): AskedLoop {
     throw new UserError(`workspace must be an existing folder, got ${JSON.stringify(workspace)}`);
   if ((spec.scm?.tasks ?? []).length > 0 && spec.scm?.command === undefined)
     throw new UserError('scm.command is required with scm.tasks, for example: "git"');
-  const checks = spec.checks?.map((check) => (typeof check === 'string' ? { command: check } : check));
   const { perform, ...called } = calledAgent(agent);
   const request: StartRequest = {
     ...called,
@@ -131,7 +116,7 @@ export function requestOf(given: LoopSpec): AskedLoop {
     name,
     prompt: promptOf({ prompt, promptFile, specFile }, workspace),
     files: 'ignored',
-    settings: { ...settings, checks, ...called.settings },
+    settings: { ...settings, ...called.settings },
     policy,
     env,
     fresh,
@@ -216,9 +201,9 @@ const COMMAND = rule(
 
 /** Every key of a spec: its own, and those of the settings. */
 const KNOWN: readonly string[] = [
-  ...'prompt promptFile specFile agent guardrails maximumIterations workspace name'.split(' '),
-  ...'env fresh signal policy worktree'.split(' '),
-  ...Object.keys(settingsOf(DEFAULT_POLICY)).map((key) => key.replace(/\..*/, '')),
+  ...'prompt promptFile specFile workspace name env fresh signal policy'.split(' '),
+  ...LOOP_GROUPS.flatMap((group) => Object.keys(GROUPS[group])),
+  ...SETTING_ALIASES.keys(),
 ];
 
 function isObject(value: unknown): value is object {

@@ -33,6 +33,12 @@ export function durationText(ms: number): string {
   return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
 }
 
+/** A number of bytes as a setting: `500m` or `1g`, in the largest unit without a remainder. */
+export function sizeSetting(bytes: number): string {
+  const unit = UNITS.findLast(({ size }) => bytes > 0 && bytes % size === 0);
+  return unit === undefined ? String(bytes) : `${bytes / unit.size}${unit.name.slice(0, 1).toLowerCase()}`;
+}
+
 /** A number of bytes as people read it: `500 bytes`, `20 KB`, `1.5 GB`. */
 export function sizeText(bytes: number): string {
   const unit = UNITS.findLast(({ size }) => bytes >= size);

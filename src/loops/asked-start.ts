@@ -3,6 +3,7 @@ import { isRecord } from '../loop/shape.ts';
 import { NO_PROMPT, readBase } from '../owner/prompt-source.ts';
 import type { StartRequest } from '../owner/make-request.ts';
 import { FLAGS, leaves } from '../settings/settings.ts';
+import { GROUPS } from '../settings/table/table.ts';
 import { UserError, reasonOf } from '../user-error.ts';
 import { CHILD_SETTINGS, type ChildStart } from './child-start.ts';
 
@@ -13,7 +14,7 @@ export function childStart(request: StartRequest): ChildStart {
   const refused = [
     ...(isSpecification ? ['--spec'] : []),
     ...[...leaves(settings)].flatMap(([key, value]) =>
-      CHOSEN.has(key) || SHOWN.has(key) ? [] : optionOf(key, value),
+      CHOSEN.has(key) || key in GROUPS.output ? [] : optionOf(key, value),
     ),
     ...(child === false ? ['--no-child'] : []),
     ...Object.entries(others).flatMap(([part, value]) => (isEmpty(value) ? [] : (OTHERS[part] ?? []))),
@@ -52,15 +53,6 @@ export function notInSandbox(options: readonly string[]): UserError {
 const CHOSEN: ReadonlySet<string> = new Set(
   Object.keys(CHILD_SETTINGS).map((key) => (key === 'agent' ? 'agent.name' : key)),
 );
-
-/** How the front shows the loop. */
-const SHOWN: ReadonlySet<string> = new Set([
-  'streamAgentOutput',
-  'emoji',
-  'timestamps',
-  'outputLines',
-  'outputChars',
-]);
 
 /** The options that set the other parts of a request; null for what a child loop has no use for, or has from its parent anyway. */
 const OTHERS: Readonly<Record<string, string | null>> = {

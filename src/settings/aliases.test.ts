@@ -9,7 +9,11 @@ it('S2.27 puts the names of document 001 under ours and remembers how they were 
   });
   expect(content).toEqual({
     maxIterations: 3,
-    checks: [{ command: 'a', failAction: 'APPEND' }, { command: 'b', failAction: 'REPLACE' }, 'c'],
+    checks: [
+      { command: 'a', failAction: 'APPEND' },
+      { command: 'b', failAction: 'REPLACE' },
+      { command: 'c' },
+    ],
     maxCost: 5,
   });
   expect(clashes).toEqual([]);

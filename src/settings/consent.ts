@@ -1,12 +1,13 @@
 /**
  * What a settings file asks for that needs the user's consent before a loop uses it.
  *
- * 1. Every setting needs consent, unless it is in `DISPLAY`: a setting that is added later needs it by default.
+ * 1. Every setting needs consent, unless it is of the group `output`: a setting that is added later needs it by default.
  * 2. The content is made from the settings that the loop uses, not from a second read of the file.
  * 3. Two files with the same content differ only in layout, order of keys, aliases or settings of the display.
  */
 import { isRecord } from '../loop/shape.ts';
 import { leaves, LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from './settings.ts';
+import { GROUPS } from './table/table.ts';
 
 /** The normalised content of one settings file, without what needs no consent. */
 export interface SettingsContent {
@@ -34,14 +35,7 @@ export function contentIn(file: string, settings: Settings): readonly SettingsCo
   return entries.length === 0 ? [] : [{ file, content: sorted(Object.fromEntries(entries)) }];
 }
 
-const DISPLAY: ReadonlySet<string> = new Set([
-  '$schema',
-  'emoji',
-  'timestamps',
-  'outputLines',
-  'outputChars',
-  'streamAgentOutput',
-]);
+const DISPLAY: ReadonlySet<string> = new Set(Object.keys({ ...GROUPS.file, ...GROUPS.output }));
 
 function sorted(content: object): Content {
   const entries = Object.entries(content).toSorted(([a], [b]) => (a < b ? -1 : 1));

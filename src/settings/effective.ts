@@ -8,7 +8,7 @@ import { allowedChanges } from './mcp.ts';
 import { combinedSandbox } from './sandbox.ts';
 import { userSettingsFile } from './user-settings.ts';
 import { withoutAddresses } from './notify.ts';
-import { policyInput, settingOf, settingsOf } from './policy.ts';
+import { OUTSIDE_POLICY, policyInput, settingOf, settingsOf } from './policy.ts';
 import type { SettingsFiles } from './read.ts';
 import { FLAGS, leaves, mergeSettings, type Origin, type Settings } from './settings.ts';
 
@@ -108,24 +108,6 @@ export interface Setting {
   /** The position in a file, the preset or the option; null for a default, except that of `until`. */
   readonly place: string | null;
 }
-
-/** The defaults of settings that are not part of a policy. */
-const OUTSIDE_POLICY: Readonly<Record<string, unknown>> = {
-  worktree: false,
-  streamAgentOutput: true,
-  emoji: 'auto',
-  timestamps: false,
-  outputLines: 3,
-  outputChars: 120,
-  'agent.name': null,
-  'agent.command': null,
-  'agent.flags': null,
-  'agent.model': null,
-  'agent.promptVia': null,
-  'agent.env.drop': null,
-  notify: [],
-  'mcp.allow': [],
-};
 
 function policyOf(
   settings: Settings,

@@ -3,63 +3,132 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import type { Detector } from '../loop/completion.ts';
 import type { Check, CommitPolicy, PlanPolicy, Policy } from '../loop/policy.ts';
 import type { PolicyInput } from '../loop/validate.ts';
-import type { Settings, Size, Time } from './settings.ts';
+import { isRecord } from '../loop/shape.ts';
+import { type CheckSettings, leaves, mergeDeep, nested, type Settings, type Time } from './settings.ts';
 import { sandboxPolicy } from './sandbox.ts';
+import { type Row, zeroOf } from './table/rows.ts';
+import { type SettingPath, VALUES } from './table/table.ts';
 import { parseDuration, parseSize } from './values.ts';
 import { durationText } from '../loop/counted.ts';
 
+/**
+ * What each setting means: the field of the policy that it sets, where it sets nothing else; how a policy shows it and the fields that
+ * it is behind, where `policyInput` does more; null where it is not part of the policy.
+ */
+const MEANINGS: Readonly<Record<SettingPath, Field | Meaning | null>> = {
+  preset: { fields: ['preset'], shown: ({ preset }) => preset },
+  worktree: null,
+  keepAwake: 'keepAwake',
+  setup: 'worktree.setup',
+  setupTimeout: 'worktree.setupTimeoutMs',
+  'scm.command': { fields: ['commit.command'], shown: ({ commit }) => commit?.command ?? null },
+  'scm.tasks': { fields: ['commit.tasks'], shown: ({ commit }) => commit?.tasks ?? [] },
+  'scm.timeout': { fields: ['commit.timeoutMs'], shown: ({ commit }) => time(commit?.timeoutMs ?? null) },
+  'children.maxDepth': 'childLimits.maxDepth',
+  'children.maxActive': 'childLimits.maxActive',
+  includeIterationCountInPrompt: {
+    shown: ({ prompt }) => prompt.sections.includes('iteration-count'),
+  },
+  'agent.name': null,
+  'agent.command': null,
+  'agent.flags': null,
+  'agent.model': null,
+  'agent.promptVia': null,
+  'agent.env.drop': null,
+  interactive: { shown: ({ host }) => host === 'tmux' },
+  readyTimeout: 'timeouts.readyMs',
+  sandbox: { fields: ['sandbox'], shown: ({ sandbox }) => sandbox !== null },
+  'sandbox.checks': { fields: ['sandbox.checks'], shown: ({ sandbox }) => sandbox?.checks ?? null },
+  'sandbox.write': { fields: ['sandbox.write'], shown: ({ sandbox }) => sandbox?.write ?? null },
+  'sandbox.hide': { fields: ['sandbox.hide'], shown: ({ sandbox }) => sandbox?.hide ?? null },
+  'sandbox.network': { fields: ['sandbox.network'], shown: ({ sandbox }) => sandbox?.network ?? null },
+  checks: { fields: ['checks.commands'], shown: ownChecks },
+  checkTimeout: 'checks.timeoutMs',
+  plan: { fields: ['plan.file'], shown: ({ plan }) => plan?.file ?? null },
+  baseline: 'checks.baseline',
+  protect: 'evidence.protect',
+  onProtectedChange: 'evidence.onProtectedChange',
+  until: 'completion.until',
+  completionPromise: { shown: (policy) => wordOf(policy, 'promise-tag') },
+  completionResponse: { shown: (policy) => wordOf(policy, 'response-tag') },
+  completionTag: { shown: (policy) => wordOf(policy, 'word') },
+  donePattern: {
+    shown: ({ completion }) =>
+      completion.detectors.find((detector) => detector.kind === 'pattern')?.pattern ?? null,
+  },
+  doneFile: {
+    shown: ({ completion }) =>
+      completion.detectors.find((detector) => detector.kind === 'marker')?.file ?? null,
+  },
+  outputTruncateChars: 'checks.excerpt.chars',
+  maxIterations: 'limits.iterations',
+  maxTime: 'limits.timeMs',
+  maxCost: 'limits.costUsd',
+  maxTokens: 'limits.tokens',
+  maxFailures: 'limits.failures',
+  maxLimitWaits: 'limits.limitWaits',
+  maxAttemptsPerItem: 'limits.attemptsPerItem',
+  maxUnchanged: { fields: ['limits.unchanged.end'], shown: ({ limits }) => limits.unchanged?.end ?? null },
+  maxRepeats: 'limits.repeats',
+  maxOutput: 'limits.outputBytes',
+  iterationTimeout: 'timeouts.runMs',
+  inactivityTimeout: 'timeouts.inactivityMs',
+  restartDelay: {
+    fields: ['delay.afterOkMs', 'delay.afterFailure.ms'],
+    shown: ({ delay }) => time(delay.afterOkMs),
+  },
+  killGrace: 'timeouts.killGraceMs',
+  childWait: { fields: ['children.waitMs'], shown: ({ children }) => time(children?.waitMs ?? 0) },
+  pollInterval: { fields: ['children.pollMs'], shown: ({ children }) => time(children?.pollMs ?? null) },
+  checkpointMaxFile: 'checkpointMaxFile',
+  checkpointMaxTotal: 'checkpointMaxTotal',
+  notify: null,
+  on: null,
+  streamAgentOutput: null,
+  timestamps: null,
+  emoji: null,
+  outputLines: null,
+  outputChars: null,
+  'mcp.allow': null,
+};
+
+const MEANING: ReadonlyMap<string, Field | Meaning | null> = new Map(Object.entries(MEANINGS));
+
+interface Meaning {
+  /** None for a setting whose problems are found in another way. */
+  readonly fields?: readonly string[];
+  readonly shown: (policy: Policy) => unknown;
+}
+
+/** The path of a value in a policy. */
+type Field = FieldIn<Policy>;
+type FieldIn<T> = {
+  [Key in keyof T & string]: T[Key] extends object
+    ? Key | (T[Key] extends readonly unknown[] ? never : `${Key}.${FieldIn<T[Key]>}`)
+    : Key;
+}[keyof T & string];
+
 /** What the settings change in a policy. */
 export function policyInput(settings: Settings, base: Policy, workspace: string): PolicyInput {
-  const { checks, outputTruncateChars, scm } = settings;
+  const { checks, scm } = settings;
   const plan = planFrom(settings, workspace);
   const delay = milliseconds('restartDelay', settings.restartDelay);
-  return {
+  const special: PolicyInput = {
     host: hostFrom(settings),
-    limits: {
-      iterations: settings.maxIterations,
-      timeMs: milliseconds('maxTime', settings.maxTime),
-      failures: settings.maxFailures,
-      limitWaits: settings.maxLimitWaits,
-      attemptsPerItem: settings.maxAttemptsPerItem,
-      unchanged: unchangedLimit(settings.maxUnchanged),
-      repeats: nullIfZero(settings.maxRepeats),
-      costUsd: settings.maxCost,
-      tokens: settings.maxTokens,
-      outputBytes: bytes('maxOutput', settings.maxOutput),
-    },
-    timeouts: {
-      runMs: nullIfZero(milliseconds('iterationTimeout', settings.iterationTimeout)),
-      inactivityMs: nullIfZero(milliseconds('inactivityTimeout', settings.inactivityTimeout)),
-      killGraceMs: milliseconds('killGrace', settings.killGrace),
-      readyMs: milliseconds('readyTimeout', settings.readyTimeout),
-      ...(settings.interactive === true ? { inactivityOf: 'screen', inactivityIs: 'restart' } : {}),
-    },
+    limits: { unchanged: unchangedLimit(settings.maxUnchanged) },
+    timeouts: settings.interactive === true ? { inactivityOf: 'screen', inactivityIs: 'restart' } : undefined,
     delay: {
       afterOkMs: delay,
       ...(delay !== undefined && base.delay.afterFailure.kind === 'fixed'
         ? { afterFailure: { kind: 'fixed', ms: delay } }
         : {}),
     },
-    completion: { until: settings.until, detectors: detectorsOn(settings, base, workspace) },
-    checks: {
-      commands: commands(checks, plan, base),
-      timeoutMs: nullIfZero(milliseconds('checkTimeout', settings.checkTimeout)),
-      excerpt: { chars: outputTruncateChars },
-      baseline: settings.baseline,
-    },
+    completion: { detectors: detectorsOn(settings, base, workspace) },
+    checks: { commands: commands(checks, plan, base) },
     plan,
-    evidence: { protect: settings.protect, onProtectedChange: settings.onProtectedChange },
     prompt: { sections: sections(settings, base) },
-    keepAwake: settings.keepAwake,
-    checkpointMaxFile: bytes('checkpointMaxFile', settings.checkpointMaxFile),
-    checkpointMaxTotal: bytes('checkpointMaxTotal', settings.checkpointMaxTotal),
     sandbox: settings.sandbox === undefined ? undefined : sandboxPolicy(settings.sandbox),
     children: waitForChildren(settings, base),
-    childLimits: settings.children,
-    worktree: {
-      setup: settings.setup,
-      setupTimeoutMs: nullIfZero(milliseconds('setupTimeout', settings.setupTimeout)),
-    },
     ...(settings.worktree === true && scm?.tasks === undefined ? { commit: PLAIN_COMMIT } : {}),
     ...(scm === undefined || (scm.tasks ?? []).length === 0
       ? {}
@@ -74,124 +143,74 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
           },
         }),
   };
+  return [...leaves(settings)].reduce<PolicyInput>(
+    (input, [path, value]) => mergeDeep(input, fieldFrom(path, value)),
+    special,
+  );
+}
+
+/** What a setting sets that only sets a field; nothing for any other. */
+function fieldFrom(path: string, value: unknown): PolicyInput {
+  const field = MEANING.get(path);
+  if (typeof field !== 'string') return {};
+  const row: Row = VALUES.get(path) ?? { says: '' };
+  const isTime = row.type === 'time' || row.type === 'timeout';
+  const text = String(value);
+  const set = isTime ? milliseconds(path, text) : row.type === 'size' ? parseSize(path, text) : value;
+  return nested(field, set === 0 && zeroOf(row) === 'unlimited' ? null : set);
 }
 
 /** A policy as settings; null for none. */
-export function settingsOf({
-  completion,
-  checks,
-  limits,
-  timeouts,
-  delay,
-  prompt,
-  ...policy
-}: Policy): Shown {
-  const wordOf = (kind: string): string | null => {
-    for (const detector of completion.detectors)
-      if (detector.kind === kind && 'value' in detector) return detector.value;
-    return null;
-  };
-  const { commit } = policy;
-  return {
-    preset: policy.preset,
-    maxIterations: limits.iterations,
-    maxTime: time(limits.timeMs),
-    maxFailures: limits.failures,
-    maxLimitWaits: limits.limitWaits,
-    maxAttemptsPerItem: limits.attemptsPerItem,
-    maxUnchanged: limits.unchanged?.end ?? null,
-    maxRepeats: limits.repeats,
-    maxCost: limits.costUsd,
-    maxTokens: limits.tokens,
-    maxOutput: limits.outputBytes,
-    iterationTimeout: time(timeouts.runMs),
-    inactivityTimeout: time(timeouts.inactivityMs),
-    restartDelay: time(delay.afterOkMs),
-    killGrace: time(timeouts.killGraceMs),
-    childWait: time(policy.children?.waitMs ?? 0),
-    pollInterval: time(policy.children?.pollMs ?? null),
-    interactive: policy.host === 'tmux',
-    readyTimeout: time(timeouts.readyMs),
-    keepAwake: policy.keepAwake,
-    checkpointMaxFile: policy.checkpointMaxFile,
-    checkpointMaxTotal: policy.checkpointMaxTotal,
-    completionResponse: wordOf('response-tag'),
-    completionPromise: wordOf('promise-tag'),
-    completionTag: wordOf('word'),
-    donePattern: completion.detectors.find((detector) => detector.kind === 'pattern')?.pattern ?? null,
-    doneFile: completion.detectors.find((detector) => detector.kind === 'marker')?.file ?? null,
-    until: completion.until,
-    checks: checks.commands.flatMap(({ command, action, hint, plan }) =>
-      plan === true ? [] : [{ command, failAction: action, ...(hint === null ? {} : { hint }) }],
-    ),
-    checkTimeout: time(checks.timeoutMs),
-    baseline: checks.baseline,
-    plan: policy.plan?.file ?? null,
-    protect: policy.evidence.protect,
-    onProtectedChange: policy.evidence.onProtectedChange,
-    outputTruncateChars: checks.excerpt.chars,
-    includeIterationCountInPrompt: prompt.sections.includes('iteration-count'),
-    'scm.command': commit?.command ?? null,
-    'scm.tasks': commit?.tasks ?? [],
-    'scm.timeout': time(commit === null ? null : commit.timeoutMs),
-    sandbox: policy.sandbox !== null,
-    'sandbox.checks': policy.sandbox?.checks ?? null,
-    'sandbox.write': policy.sandbox?.write ?? null,
-    'sandbox.hide': policy.sandbox?.hide ?? null,
-    'sandbox.network': policy.sandbox?.network ?? null,
-    'children.maxDepth': policy.childLimits.maxDepth,
-    'children.maxActive': policy.childLimits.maxActive,
-    setup: policy.worktree.setup,
-    setupTimeout: time(policy.worktree.setupTimeoutMs),
-  };
+export function settingsOf(policy: Policy): Shown {
+  return Object.fromEntries(
+    [...MEANING].flatMap(([path, meaning]): [string, unknown][] => {
+      if (meaning === null) return [];
+      return [[path, typeof meaning === 'string' ? fieldOf(policy, meaning) : meaning.shown(policy)]];
+    }),
+  );
 }
 
 export type Shown = Readonly<Record<string, unknown>>;
+
+function fieldOf(policy: Policy, field: Field): unknown {
+  const value = field
+    .split('.')
+    .reduce<unknown>((inner, key) => (isRecord(inner) ? inner[key] : undefined), policy);
+  return field.endsWith('Ms') && typeof value === 'number' ? durationText(value) : value;
+}
+
+/** The settings that no policy has, with their defaults; null for none. */
+export const OUTSIDE_POLICY: Shown = Object.fromEntries(
+  [...MEANING]
+    .filter(([path, meaning]) => meaning === null && path !== 'on')
+    .map(([path]) => [path, VALUES.get(path)?.default ?? null]),
+);
 
 /** The setting that sets a field of the policy; null if there is none. */
 export function settingOf(field: string, settings: Settings): string | null {
   const detector = /^completion\.detectors\[(\d+)\]/.exec(field)?.[1];
   if (detector !== undefined)
     return DETECTOR_SETTINGS.filter((key) => settings[key] !== undefined)[Number(detector)] ?? null;
-  if (field.startsWith('checks.commands'))
-    return field.replace('checks.commands', 'checks').replace(/\.action$/, '.failAction');
-  if (field.startsWith('evidence.')) return field.slice('evidence.'.length);
-  if (field.startsWith('commit.tasks')) return field.replace('commit', 'scm');
-  if (field.startsWith('sandbox')) return field;
-  if (field.startsWith('childLimits')) return field.replace('childLimits', 'children');
-  return FIELDS[field] ?? null;
+  for (const [path, meaning] of MEANING) {
+    const fields = typeof meaning === 'string' ? [meaning] : (meaning?.fields ?? []);
+    const found = fields.find((one) => field === one || field.startsWith(`${one}[`));
+    if (found !== undefined) return path + field.slice(found.length).replace(/\.action$/, '.failAction');
+  }
+  return null;
 }
 
-const FIELDS: Readonly<Record<string, string>> = {
-  preset: 'preset',
-  'plan.file': 'plan',
-  'completion.until': 'until',
-  'limits.iterations': 'maxIterations',
-  'limits.timeMs': 'maxTime',
-  'limits.failures': 'maxFailures',
-  'limits.limitWaits': 'maxLimitWaits',
-  'limits.attemptsPerItem': 'maxAttemptsPerItem',
-  'limits.unchanged.end': 'maxUnchanged',
-  'limits.repeats': 'maxRepeats',
-  'limits.costUsd': 'maxCost',
-  'limits.tokens': 'maxTokens',
-  'limits.outputBytes': 'maxOutput',
-  'timeouts.runMs': 'iterationTimeout',
-  'timeouts.inactivityMs': 'inactivityTimeout',
-  'timeouts.killGraceMs': 'killGrace',
-  'timeouts.readyMs': 'readyTimeout',
-  'children.waitMs': 'childWait',
-  'children.pollMs': 'pollInterval',
-  keepAwake: 'keepAwake',
-  checkpointMaxFile: 'checkpointMaxFile',
-  checkpointMaxTotal: 'checkpointMaxTotal',
-  'delay.afterOkMs': 'restartDelay',
-  'delay.afterFailure.ms': 'restartDelay',
-  'checks.timeoutMs': 'checkTimeout',
-  'checks.excerpt.chars': 'outputTruncateChars',
-  'commit.command': 'scm.command',
-  'commit.timeoutMs': 'scm.timeout',
-};
+function wordOf({ completion }: Policy, kind: Detector['kind']): string | null {
+  for (const detector of completion.detectors)
+    if (detector.kind === kind && 'value' in detector) return detector.value;
+  return null;
+}
+
+/** The checks without that of the plan. */
+function ownChecks({ checks }: Policy): readonly CheckSettings[] {
+  return checks.commands.flatMap(({ command, action, hint, plan }) =>
+    plan === true ? [] : [{ command, failAction: action, ...(hint === null ? {} : { hint }) }],
+  );
+}
 
 /** Null for no wait; undefined if the settings do not change it. An interval alone changes nothing where no loop waits. */
 function waitForChildren(
@@ -339,10 +358,6 @@ const PLAIN_COMMIT: CommitPolicy = {
 
 function milliseconds(setting: string, value: Time | undefined): number | undefined {
   return value === undefined ? undefined : parseDuration(setting, String(value));
-}
-
-function bytes(setting: string, value: Size | undefined): number | undefined {
-  return value === undefined ? undefined : parseSize(setting, String(value));
 }
 
 /** A timeout of 0 means unlimited. */

@@ -16,6 +16,8 @@ import { secretPlaceIn } from './notify.ts';
 import { readUserSettings, type UserSettings } from './user-settings.ts';
 import { leaves, LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from './settings.ts';
 import type { SchemaProblem } from './schema.ts';
+import type { Rows } from './table/rows.ts';
+import { ROWS } from './table/table.ts';
 
 /** Null for a loop that uses no settings files, not even those of the user. */
 export async function readSettings(workspace: string | null): Promise<SettingsFiles> {
@@ -67,8 +69,9 @@ interface SettingsFile {
 
 /** A file with names of document 001 is for the preset that has them. */
 function withPresetOfNames(file: SettingsFile | null): SettingsFile | null {
-  const key = [...SETTING_ALIASES.values()].find((name) => file !== null && file.written(name) !== name);
-  if (file === null || key === undefined) return file;
+  if (file === null) return null;
+  const key = Object.keys(file.settings).find((name) => file.written(name) !== name);
+  if (key === undefined) return file;
   const settings: Settings = { preset: DOCUMENTED_PRESET, ...file.settings };
   const written = (path: string): string => file.written(path === 'preset' ? key : path);
   const place = (path: string): string => file.place(path === 'preset' ? key : path);
@@ -171,23 +174,16 @@ function parse(text: string): { readonly content: unknown } | null {
 }
 
 /** Document 001 accepts a fail action in any case, and in the shared file 0 or "" for the default. */
-function normalize(content: unknown, isShared: boolean): unknown {
+function normalize(content: unknown, isShared: boolean, rows: Rows = ROWS): unknown {
   if (!isRecord(content)) return content;
   const entries = Object.entries(content).flatMap(([key, value]): [string, unknown][] => {
-    if (isShared && ZERO_MEANS_DEFAULT.has(key) && (value === 0 || value === '')) return [];
+    const { blankIsDefault, list, parts } = rows[key] ?? {};
+    if (isShared && blankIsDefault === true && (value === 0 || value === '')) return [];
     if (key === 'checks' && Array.isArray(value)) return [[key, value.map(upperCaseFailAction)]];
-    if (isShared && key === 'agent' && isRecord(value) && value['command'] === '')
-      return [[key, Object.fromEntries(Object.entries(value).filter(([name]) => name !== 'command'))]];
-    return [[key, value]];
+    return [[key, parts === undefined || list !== undefined ? value : normalize(value, isShared, parts)]];
   });
   return Object.fromEntries(entries);
 }
-
-const ZERO_MEANS_DEFAULT: ReadonlySet<string> = new Set([
-  'maxIterations',
-  'completionResponse',
-  'outputTruncateChars',
-]);
 
 function upperCaseFailAction(check: unknown): unknown {
   if (!isRecord(check) || typeof check['failAction'] !== 'string') return check;

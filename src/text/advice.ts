@@ -16,11 +16,15 @@ export function adviceOn(code: string, words: readonly string[], hasCommand: boo
   return `(${advice} the command of the agent after --: ralph ${name} "fix the tests" -- ./my-agent)`;
 }
 
-/** What the named command expects, where the parser's own message only says what is wrong; null where it says more. */
+/**
+ * What the named command expects, where the parser's own message only says what is wrong; null where it says more. The help of `paged`
+ * commands has a first page, and one with everything.
+ */
 export function usageFor(
   { code, message }: CommanderError,
   program: Command,
   words: readonly string[],
+  paged: readonly string[],
 ): string | null {
   if (message.includes('(Did you mean')) return null;
   let [command, path] = [program, 'ralph'];
@@ -29,14 +33,16 @@ export function usageFor(
     if (next === undefined) break;
     [command, path] = [next, `${path} ${word}`];
   }
+  const isPaged = path === 'ralph' || paged.includes(path.slice('ralph '.length));
+  const help = isPaged ? path.replace(/^ralph/, 'ralph help').concat(' --all') : `${path} --help`;
   switch (code) {
     case 'commander.missingArgument':
     case 'commander.excessArguments':
       return `(Usage: ${path} ${command.usage()})`;
     case 'commander.unknownCommand':
-      return `(List the commands with: ${path} --help)`;
+      return `(List the commands with: ${help})`;
     case 'commander.unknownOption':
-      return `(List the options with: ${path} --help)`;
+      return `(List the options with: ${help})`;
     default:
       return null;
   }
@@ -54,10 +60,6 @@ function isSentence(word: string): boolean {
 function quoted(task: string): string {
   return task.length > 60 || task.includes("'") ? '"$TASK"' : `'${task}'`;
 }
-
-/** Printed after the error of a bare `ralph`. */
-export const FIRST_STEPS =
-  '(For example: ralph run "fix the failing tests" --check "npm test" --agent claude; for all commands: ralph --help)';
 
 /** What is wrong with a task that follows a check without quotes; null if nothing is. */
 export function wrongTask([name, ...rest]: readonly string[]): string | null {

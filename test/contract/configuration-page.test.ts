@@ -1,8 +1,14 @@
 import { expect, it } from 'vitest';
-import { settingsOf } from '../../src/settings/policy.ts';
+import { sizeSetting } from '../../src/loop/counted.ts';
+import { NOTICE_KINDS } from '../../src/loop/notice.ts';
+import { FAIL_ACTIONS, ON_PROTECTED_CHANGE, PRESET_NAMES, UNTILS } from '../../src/loop/policy.ts';
+import { presets } from '../../src/loop/presets.ts';
+import { OUTSIDE_POLICY, settingsOf } from '../../src/settings/policy.ts';
 import { jsonSchema } from '../../src/settings/schema.ts';
 import { FLAGS } from '../../src/settings/settings.ts';
-import { presets } from '../../src/loop/presets.ts';
+import { type Kinds, PROMPT_WAYS, type Row } from '../../src/settings/table/rows.ts';
+import { sentences } from '../../src/settings/table/sentences.ts';
+import { VALUES } from '../../src/settings/table/table.ts';
 
 it('settings.schema.json is the schema as JSON', async () => {
   await expect(`${JSON.stringify(jsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
@@ -15,14 +21,14 @@ it('docs/configuration.md lists every setting', async () => {
 });
 
 function page(): string {
-  const defaults = settingsOf(presets.default.policy);
-  const rows = settingsIn(jsonSchema()).map(({ key, type, description }) => {
-    const flag = FLAGS[key];
-    const byDefault = shown(OTHER_DEFAULTS[key] ?? defaults[key] ?? null);
-    return `| \`${key}\` | ${type} | ${byDefault} | ${flag === undefined ? '' : `\`${flag}\``} | ${description} |`;
+  const defaults = { ...OUTSIDE_POLICY, ...settingsOf(presets.default.policy) };
+  const rows = [...VALUES].map(([path, row]) => {
+    const flag = FLAGS[path];
+    const byDefault = row.byDefault ?? shown(row, defaults[path] ?? row.default ?? null);
+    return `| \`${path}\` | ${typeOf(row)} | ${byDefault} | ${flag === undefined ? '' : `\`${flag}\``} | ${sentences(row)} |`;
   });
   return [
-    '<!-- Made by `npm run docs` from src/settings/schema.ts. Do not edit. -->',
+    '<!-- Made by `npm run docs` from src/settings/table/. Do not edit. -->',
     '',
     '# Configuration',
     '',
@@ -45,9 +51,7 @@ file; \`ralph config\` shows the values in effect, each with the file and line, 
   "maxIterations": 20,
   "maxCost": 5,
   "agent": { "command": "claude", "model": "opus" },
-  "checks": [
-    { "command": "npm test", "failAction": "APPEND", "hint": "Fix the code, not the tests." }
-  ],
+  "checks": ["npm test", { "command": "npm run lint", "hint": "Fix the code, not the rules." }],
   "scm": { "command": "git", "tasks": ["commit"] }
 }
 \`\`\`
@@ -100,66 +104,48 @@ settings files of a workspace only with your consent.
 Times are numbers of seconds, or strings such as \`"90s"\`, \`"15m"\`, \`"2h"\`. Sizes are numbers of bytes, or strings such as
 \`"500k"\`, \`"20m"\`, \`"1g"\`.`.split('\n');
 
-const OTHER_DEFAULTS: Readonly<Record<string, unknown>> = {
-  until: 'both with checks, claim without',
-  worktree: false,
-  'sandbox.checks': false,
-  'sandbox.network': true,
-  streamAgentOutput: true,
-  emoji: 'if the terminal supports it',
-  timestamps: false,
-  outputLines: 3,
-  outputChars: 120,
-  'mcp.allow': [],
-  'scm.timeout': '10m',
-  'checks[].failAction': 'APPEND',
+/** What people call the types; the other types have their own names. */
+const TYPES: Readonly<Partial<Record<keyof Kinds, string>>> = {
+  'any-text': 'text',
+  timeout: 'time',
+  variable: 'name of a variable',
+  'file-or-false': 'file, or `false`',
+  whole: 'number',
+  count: 'number',
+  iterations: 'number',
+  amount: 'dollars',
+  'yes-no': '`true` or `false`',
+  preset: choices(PRESET_NAMES),
+  until: choices(UNTILS),
+  'protected-change': choices(ON_PROTECTED_CHANGE),
+  'fail-action': choices(FAIL_ACTIONS),
+  'prompt-way': choices(PROMPT_WAYS),
+  'notice-commands': `object with ${choices(NOTICE_KINDS)}`,
 };
 
-interface Described {
-  readonly key: string;
-  readonly type: string;
-  readonly description: string;
+/** Where the policy has null, there is no limit. */
+const LIMITED: ReadonlySet<keyof Kinds> = new Set([
+  'whole',
+  'count',
+  'iterations',
+  'amount',
+  'time',
+  'timeout',
+  'size',
+]);
+
+function choices(values: readonly string[]): string {
+  return values.map((value) => `\`${value}\``).join(', ');
 }
 
-/** Every key of a schema, including those of nested objects and lists. */
-function settingsIn(schema: unknown, path = ''): readonly Described[] {
-  const properties = part(schema, 'properties');
-  if (typeof properties !== 'object' || properties === null) return [];
-  return Object.entries(properties).flatMap(([name, one]: [string, unknown]) => {
-    // The description of the setting names its alias.
-    if (part(one, 'deprecated') === true) return [];
-    const key = path === '' ? name : `${path}.${name}`;
-    const items = part(one, 'items');
-    const forms: unknown = part(one, 'anyOf');
-    const shapes: readonly unknown[] = Array.isArray(forms) ? forms : [one];
-    const inner = shapes.flatMap((shape) => settingsIn(shape, key)).concat(settingsIn(items, `${key}[]`));
-    const isObject = part(one, 'type') === 'object';
-    return [
-      ...(isObject ? [] : [{ key, type: typeOf(one), description: String(part(one, 'description')) }]),
-      ...inner,
-    ];
-  });
+function typeOf({ type, list, parts, short }: Row): string {
+  if (list !== undefined) return `list of ${list}`;
+  const own = type === undefined ? [] : [TYPES[type] ?? type];
+  return [...own, ...(parts === undefined || short !== undefined ? [] : ['object'])].join(' or ');
 }
 
-function typeOf(schema: unknown): string {
-  const values = part(schema, 'enum');
-  if (Array.isArray(values)) return values.map((value) => `\`${String(value)}\``).join(', ');
-  const forms = part(schema, 'anyOf');
-  if (Array.isArray(forms))
-    return forms.some((form) => part(form, 'type') === 'object') ? 'boolean or object' : 'number or string';
-  const type = part(schema, 'type');
-  if (type === 'array') return 'list';
-  if (type === 'string') return 'string';
-  return String(type);
-}
-
-function part(schema: unknown, key: string): unknown {
-  return typeof schema === 'object' && schema !== null ? Reflect.get(schema, key) : undefined;
-}
-
-function shown(value: unknown): string {
+function shown({ type = 'text' }: Row, value: unknown): string {
+  if (value === null && LIMITED.has(type)) return 'unlimited';
   if (value === null || (Array.isArray(value) && value.length === 0)) return '–';
-  return typeof value === 'string' && value.includes(' ')
-    ? value
-    : `\`${JSON.stringify(value).replaceAll('"', '')}\``;
+  return `\`${type === 'size' ? sizeSetting(Number(value)) : JSON.stringify(value).replaceAll('"', '')}\``;
 }

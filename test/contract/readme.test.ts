@@ -24,11 +24,11 @@ it.each(pages)('%s links only to pages of the package that exist', (page) => {
 });
 
 const help = () =>
-  execFileSync(process.execPath, [fileURLToPath(new URL('dist/cli/main.js', root)), '--help'], {
+  execFileSync(process.execPath, [fileURLToPath(new URL('dist/cli/main.js', root)), 'help', '--all'], {
     encoding: 'utf8',
   });
 
-it('the README and ralph --help list the exit codes of the default preset', () => {
+it('the README and ralph help --all list the exit codes of the default preset', () => {
   const codes = [...new Set(Object.values(EXIT_CODES))].toSorted((a, b) => a - b);
   const section = /^## Exit codes\n([^]*?)^## /m.exec(text('README.md'))?.[1] ?? '';
   expect([...section.matchAll(/^\| (\d+) /gm)].map(([, code]) => Number(code))).toEqual(codes);

@@ -40,7 +40,7 @@ const VALUE = String.raw`\$\{[^}]*\}|…|[A-Z]{2,}(?:_[A-Z]+)*`;
 /** An option, a value, quoted words or a setting: what is no word of a sentence. */
 const ARGUMENT = String.raw` (?:--?[a-z][-a-z]*|"[^"]*"|'[^']*'|[-a-z]*=?(?:${VALUE})(?:${VALUE}|\.\.[a-z]+|=)*)`;
 const COMMAND = new RegExp(
-  String.raw`\bralph (?:--help|(?:${names})(?![-\w])|\$\{(?:name|command|path)\})(?:${ARGUMENT})*`,
+  String.raw`\bralph (?:--help|help|(?:${names})(?![-\w])|\$\{(?:name|command|path)\})(?:${ARGUMENT})*`,
   'g',
 );
 /** Commands of other programs, where a message says that the person should run them. */

@@ -78,8 +78,12 @@ export const PLACES: readonly Advice[] = [
       'text/advice.ts: ralph run -p …',
       'text/advice.ts: ralph … "fix the tests"',
       'text/advice.ts: ralph … "fix the tests" #2',
-      'text/advice.ts: ralph run "fix the failing tests" --check "npm test" --agent',
-      'text/advice.ts: ralph --help',
+      'cli/help.ts: ralph run "fix the failing tests" --check "npm test" --agent',
+      'cli/help.ts: ralph help',
+      'cli/help.ts: ralph help --all',
+      'cli/help.ts: ralph help … --all',
+      'cli/program.ts: ralph help --all',
+      'text/advice.ts: ralph help',
       'cli/bus.ts: ralph bus post "text"',
       'cli/loop.ts: ralph loop "fix the tests" --check "npm test"',
       'cli/spawn.ts: ralph spawn --name NAME TASK --max-iterations',
@@ -111,7 +115,12 @@ export const PLACES: readonly Advice[] = [
       });
       const first = await status(stage);
       expect(advised(first, 'ralph run "fix the failing tests"')).toMatch(/--agent claude$/);
-      await follow(stage, first, 'ralph --help');
+      await follow(stage, first, 'ralph help run');
+      await follow(stage, first, 'ralph help --all');
+      await follow(stage, await status(stage, 'help', 'zzzzzz'), 'ralph help --all');
+      await follow(stage, await status(stage, 'zzzzzz'), 'ralph help --all');
+      await follow(stage, await status(stage, 'run', '--zzzzzz'), 'ralph help run --all');
+      await follow(stage, await status(stage, 'run', '--help'), 'ralph help run --all');
       const loop = await status(stage, 'loop', ' ', '--check', 'true', ...agent);
       await follow(stage, loop, 'ralph loop "fix the tests"', {
         write: { 'npm test': 'true' },

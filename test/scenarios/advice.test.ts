@@ -145,7 +145,7 @@ describe('ralph help', () => {
       stderr: "ralph: error: unknown command 'statsu' (did you mean status?)\n",
     });
     expect((await stage.ralph('help', 'foo').ended).stderr).toBe(
-      "ralph: error: unknown command 'foo'; list all with: ralph --help\n",
+      "ralph: error: unknown command 'foo'; list all with: ralph help --all\n",
     );
     expect((await stage.ralph('help', 'ls').ended).stdout).toContain('Usage: ralph ls');
   });

@@ -230,7 +230,7 @@ describe('the command line', () => {
     const bare = await stage.ralph().ended;
     expect(bare.code).toBe(2);
     expect(bare.stderr).toMatch(
-      /^ralph: error: must specify prompt \(--prompt or --prompt-file\)\n\(For example: ralph run ".*ralph --help.*\)\n$/,
+      /^ralph: error: must specify prompt \(--prompt or --prompt-file\)\n\nUsage: ralph [^]*ralph run "[^]*ralph help --all\n$/,
     );
     stage.plans(1, "echo '<promise>DONE</promise>'");
     expect((await stage.ralph('-p', 'work', '--', stage.agent).ended).code).toBe(0);
@@ -240,7 +240,7 @@ describe('the command line', () => {
   });
 
   it('has a help text on how the prompt can reach the agent', async () => {
-    const { code, stdout } = await openLoadedStage().ralph('run', '--help').ended;
+    const { code, stdout } = await openLoadedStage().ralph('help', 'run', '--all').ended;
     expect(code).toBe(0);
     expect(stdout).toMatch(/--prompt-via <way> +how the agent gets the prompt: stdin, file\s+or argument/);
   });

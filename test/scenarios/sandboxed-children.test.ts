@@ -117,7 +117,7 @@ r wait wait four`,
     });
     expect(said('detached')).toMatch(/^\{\n.*"name": "four".*\}\nexit 0\n$/s);
     expect(said('terms')).toContain(
-      'error: --max-failures, --no-sandbox, --model, --no-child, --fresh, --trust do not work inside a sandbox: a child loop has the agent, the environment and the folder of its parent. Drop them; ',
+      'error: --model, --no-sandbox, --max-failures, --no-child, --fresh, --trust do not work inside a sandbox: a child loop has the agent, the environment and the folder of its parent. Drop them; ',
     );
     expect(said('spec')).toMatch(/--spec does not work inside a sandbox: .*\nexit 2\n$/);
     expect(said('window')).toMatch(
