@@ -29,6 +29,29 @@ describe('the settings files', () => {
     expect(preset?.origin).toBe('file');
   });
 
+  it('have a text in the place of a check that is only a command', async () => {
+    const stage = openLoadedStage();
+    shared(stage, { checks: ['test -e fixed', { command: 'true', hint: 'Cannot fail.' }] });
+    const { checks } = await configOf(stage);
+    expect(checks).toEqual({
+      value: [
+        { command: 'test -e fixed', failAction: 'APPEND' },
+        { command: 'true', failAction: 'APPEND', hint: 'Cannot fail.' },
+      ],
+      origin: 'file',
+      place: '.ralph/settings.json:6:3',
+    });
+    // An object with this command says the same, so the user who trusts one trusts the other.
+    expect((await stage.ralph('trust').ended).code).toBe(0);
+    shared(stage, { checks: [{ command: 'test -e fixed' }, { command: 'true', hint: 'Cannot fail.' }] });
+    expect((await stage.ralph('trust', '--show').ended).stdout).toContain('trusted');
+    shared(stage, { checks: ['true', 5, ''] });
+    const { code, stderr } = await stage.ralph('config').ended;
+    expect(code).toBe(2);
+    expect(stderr).toContain('.ralph/settings.json:8:5: checks[1] must be a string or an object, got 5');
+    expect(stderr).toContain('.ralph/settings.json:9:5: checks[2].command must not be empty');
+  });
+
   it('S2.1 S2.27 S2.54 have every key of document 001, and together with a prompt define a loop', async () => {
     const stage = openLoadedStage();
     shared(stage, {
@@ -157,7 +180,8 @@ describe('the settings files', () => {
         { guardrails: [{ command: 'x', zzz: 1 }] },
         'unknown key "guardrails[0].zzz" (known keys are command, failAction (or action), hint)',
       ],
-      [{ zzz: 1 }, '"zzz" (known keys are $schema, preset, maxIterations (or maximumIterations), '],
+      [{ zzz: 1 }, '"zzz" (known keys are $schema, preset, '],
+      [{ zzz: 1 }, ', maxIterations (or maximumIterations), '],
       [{ zzz: 1 }, ', checks (or guardrails), '],
       [[1], 'the content must be an object, got [1]'],
       [

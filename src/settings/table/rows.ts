@@ -12,7 +12,7 @@ export interface Row {
   /** The part of such an object that a text in its place stands for. */
   readonly short?: string;
   readonly required?: true;
-  /** A second name, which documents have. */
+  /** A second name, from document 001. A file that uses one and names no preset is for the preset of that document. */
   readonly alias?: string;
   /** The option, in the syntax of commander. */
   readonly flag?: string;
