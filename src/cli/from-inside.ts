@@ -26,6 +26,7 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   run: 'free',
   loop: 'free',
   demo: 'free',
+  skill: 'free',
   status: 'free',
   ls: 'free',
   logs: 'follows',
@@ -111,6 +112,7 @@ const IN_SANDBOX: ReadonlySet<string> = new Set([
   'mcp',
   'completion',
   'complete',
+  'skill',
 ]);
 
 /** A command as it was called. */

@@ -9,6 +9,7 @@ import { backgroundCommands } from './program-background.ts';
 import { busCommands } from './program-bus.ts';
 import { controlCommands } from './program-control.ts';
 import { hookCommands } from './program-hook.ts';
+import { skillCommand } from './program-learn.ts';
 import { demoCommand, setupCommands } from './program-setup.ts';
 import { documentedCommands } from './program-ralph.ts';
 import { startCommands } from './program-start.ts';
@@ -26,15 +27,17 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const program = define(words, command, help?.optionHelp(isWhole) ?? null, (result) => {
     code = result;
   });
-  const firstPage = (): string => help?.firstPage(program, Math.min(80, terminalWidth())) ?? '';
-  if (isWhole) program.addHelpText('after', HELP);
-  else program.configureHelp({ formatHelp: firstPage });
-  const problem = wrongHelp(program, words) ?? wrongTask(words);
+  const problem = wrongTask(words);
   if (problem !== null) {
     warn(`ralph: error: ${problem}\n`);
     return codeFor(words, 2);
   }
   try {
+    const topic = topicOf(program, words);
+    if (topic !== null) {
+      const { helpOn } = await import('./pages.ts');
+      return await helpOn(topic, commandsOf(program));
+    }
     await program.parseAsync(withTaskLast(words), { from: 'user' });
     return code;
   } catch (error) {
@@ -60,13 +63,18 @@ function codeFor([name]: readonly string[], code: number): number {
   return name === 'spawn' || name === 'ralph' ? 1 : code;
 }
 
-/** `ralph help` with the name of a command that does not exist. */
-function wrongHelp(program: Command, [first, name]: readonly string[]): string | null {
+/** What `ralph help` is asked for, if it is no command: the topic of a page. */
+function topicOf(program: Command, [first, name]: readonly string[]): string | null {
   if (first !== 'help' || name === undefined || name.startsWith('-')) return null;
   const known = program.commands.flatMap((command) => [command.name(), ...command.aliases()]);
   if (known.includes(name) || name === 'help') return null;
   const near = closest(name, known);
   return `unknown command '${name}'${near === null ? '; list all with: ralph help --all' : ` (did you mean ${near}?)`}`;
+  return name === 'help' || commandsOf(program).includes(name) ? null : name;
+}
+
+function commandsOf({ commands }: Command): readonly string[] {
+  return commands.flatMap((command) => [command.name(), ...command.aliases()]);
 }
 
 /** Adds `run` where no command is given. A single bare word is never a task, so that a typo does not start an agent. */
@@ -147,6 +155,7 @@ function define(
   hookCommands(add, call);
   program.commandsGroup('Learn:');
   demoCommand(add, call);
+  skillCommand(add, call);
   documentedCommands(program, call);
   program.command('complete', { hidden: true }).action(async () => {
     const { complete } = await import('./complete.ts');
@@ -157,7 +166,7 @@ function define(
       ),
     );
   });
-  program.helpCommand('help [command]', 'print the help of a command');
+  program.helpCommand('help [topic]', 'print the help of a command, or a page: ralph help topics');
   return program;
 }
 

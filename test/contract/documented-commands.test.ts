@@ -32,6 +32,7 @@ function problem(line: string): string | null {
     .split(/[\s|\\,]+/)
     .slice(1);
   const [first = '', second = ''] = words;
+  if (first === 'help') return isHelpOn(second) ? null : `${line}: no such command or topic`;
   const name = [`${first} ${second}`, first].find((one) => known.has(one));
   if (
     name === undefined &&
@@ -46,19 +47,31 @@ function problem(line: string): string | null {
   return unknown.length === 0 ? null : `${line}: no option ${unknown.join(', ')}`;
 }
 
+/** A command, a page of docs/, the list of topics, or a word in capitals for any of them. */
+function isHelpOn(word: string): boolean {
+  const isCommand = [...known.keys()].some((name) => name.split(' ')[0] === word);
+  return isCommand || docs.includes(`${word.replace(/\.md$/, '')}.md`) || /^(?:topics|[A-Z]+)$/.test(word);
+}
+
 it.each(pages)('%s shows only commands and options that exist', (page) => {
   expect(lines(page).flatMap((line) => problem(line) ?? [])).toEqual([]);
 });
 
 it('a command or an option that does not exist is noticed', () => {
-  expect(lines('README.md').length).toBeGreaterThan(30);
+  expect(lines('docs/commands.md').length).toBeGreaterThan(30);
   for (const line of [
     'ralph rnu "x"',
     'ralph run x --cheek "y"',
     'ralph worktree murge NAME',
     'ralph ls [--al]',
+    'ralph help sandbx',
   ])
     expect(problem(line)).not.toBeNull();
-  for (const line of ['ralph run x --check "a --b" -- c --d', 'ralph worktree', 'ralph ls [-a|--all] # --x'])
+  for (const line of [
+    'ralph run x --check "a --b" -- c --d',
+    'ralph worktree',
+    'ralph ls [-a|--all] # --x',
+    'ralph help limits',
+  ])
     expect(problem(line)).toBeNull();
 });

@@ -108,11 +108,11 @@ it('a run of some files only neither compares nor writes the page of the contrac
   expect(text('docs/contract.md')).toBe(before);
 });
 
-it('the gate is what the README says, and it and the workflow install the package of every program', () => {
+it('the gate is what the README says; CONTRIBUTING names every program, and the gate and the workflow install its package', () => {
   for (const command of ['npm ci && npm run demo', 'npm ci && npm test'])
     expect(text('README.md')).toContain(`\n${command}\n`);
   expect(text('.ci/run')).toContain('\nexport RALPH_TEST_ALL=1\nnpm ci && npm test\n');
   for (const file of ['.ci/run', '.github/workflows/ci.yml'])
     for (const { apt } of NEEDS) expect(text(file)).toMatch(new RegExp(`[ :]${apt}\\b`));
-  for (const { name } of NEEDS) expect(text('README.md')).toContain(`\`${name}\``);
+  for (const { name } of NEEDS) expect(text('CONTRIBUTING.md')).toContain(`\`${name}\``);
 });

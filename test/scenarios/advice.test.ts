@@ -137,16 +137,15 @@ describe('a check without quotes', () => {
 });
 
 describe('ralph help', () => {
-  it('suggests a command for an unknown one', async () => {
+  it('suggests a command or a topic for an unknown one, and lists the topics', async () => {
     const stage = openLoadedStage();
-    expect(await stage.ralph('help', 'statsu').ended).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: "ralph: error: unknown command 'statsu' (did you mean status?)\n",
-    });
-    expect((await stage.ralph('help', 'foo').ended).stderr).toBe(
-      "ralph: error: unknown command 'foo'; list all with: ralph help --all\n",
+    const { code, stdout, stderr } = await stage.ralph('help', 'statsu').ended;
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(
+      /^ralph: error: unknown command or topic 'statsu' \(did you mean status\?\); list the commands with: ralph --help; the topics are agents\.md, background, .*, undo\n$/,
     );
+    expect((await stage.ralph('help', 'sandbx').ended).stderr).toContain('(did you mean sandbox?)');
+    expect((await stage.ralph('help', 'foo').ended).stderr).toContain("unknown command or topic 'foo'; list");
     expect((await stage.ralph('help', 'ls').ended).stdout).toContain('Usage: ralph ls');
   });
 });

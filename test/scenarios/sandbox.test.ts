@@ -152,7 +152,7 @@ describe('an agent in a sandbox', { tags: ['bwrap'] }, () => {
       1,
       [
         `r() { ${process.execPath} ${stage.main} "$@" >"$FAKE_CALL/$1" 2>&1; echo $? >>"$FAKE_CALL/$1"; }`,
-        'r status; r tell it "look at the tests"; r run "a task" --env X=1; r stop it; r pause it',
+        'r status; r tell it "look at the tests"; r run "a task" --env X=1; r stop it; r pause it; r skill; r help limits',
         `echo "from a pipe" | ${process.execPath} ${stage.main} tell self - >"$FAKE_CALL/pipe" 2>&1`,
         `${process.execPath} ${stage.main} tell self use the --strict flag >"$FAKE_CALL/strict" 2>&1`,
         `${process.execPath} ${stage.main} status other >"$FAKE_CALL/other" 2>&1`,
@@ -177,6 +177,8 @@ describe('an agent in a sandbox', { tags: ['bwrap'] }, () => {
     expect(stage.given(1, 'run')).toBe(
       'ralph: error: --env does not work inside a sandbox: a child loop has the agent, the environment and the folder of its parent. Drop it; a child can have a task, --name, --tag, --preset, --max-iterations, --max-time, --max-cost, --max-tokens, --check, --until, --agent\n2\n',
     );
+    expect(stage.given(1, 'skill')).toMatch(/^# Drive Ralph[^]*\n0\n$/);
+    expect(stage.given(1, 'help')).toMatch(/^# Limits\n[^]*\n0\n$/);
     expect(stage.given(1, 'pause')).toContain('ralph pause does not work inside a sandbox; only ralph run,');
     expect(stage.given(1, 'stop')).toContain(
       '"it" is the loop of this run; ralph stop works for its child loops',
