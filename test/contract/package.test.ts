@@ -94,16 +94,19 @@ interface Locked {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-it('the lock file names every platform and no registry, so that `npm ci` works on any machine', () => {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a file of a known tool, looked at in two places
-  const { packages } = JSON.parse(text('package-lock.json')) as {
-    readonly packages: Readonly<Record<string, Locked>>;
-  };
-  const entries = Object.values(packages);
-  expect(entries.filter(({ resolved }) => resolved !== undefined)).toEqual([]);
-  const optional = entries.flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies));
-  expect(optional.filter((name) => packages[`node_modules/${name}`] === undefined)).toEqual([]);
-});
+it.each(['package-lock.json', 'docs/site/package-lock.json'])(
+  '%s names every platform and no registry, so that `npm ci` works on any machine',
+  (file) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a file of a known tool, looked at in two places
+    const { packages } = JSON.parse(text(file)) as {
+      readonly packages: Readonly<Record<string, Locked>>;
+    };
+    const entries = Object.values(packages);
+    expect(entries.filter(({ resolved }) => resolved !== undefined)).toEqual([]);
+    const optional = entries.flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies));
+    expect(optional.filter((name) => packages[`node_modules/${name}`] === undefined)).toEqual([]);
+  },
+);
 
 describe('the tarball', () => {
   const printed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--silent'], {

@@ -73,6 +73,12 @@ it.each(['docs/README.md', 'llms.txt'])('%s lists every page', (index) => {
   expect(missing).toEqual([]);
 });
 
+it('the site has every page in its sidebar', () => {
+  const sidebar = text('docs/site/.vitepress/config.mjs');
+  const names = docs.map((page) => page.replace('.md', '')).filter((name) => name !== 'README');
+  expect(names.filter((name) => !sidebar.includes(`', '${name}')`))).toEqual([]);
+});
+
 it('the README has a page and a test for each of its promises', () => {
   const [, section = ''] = /^## Six promises\n([^]*?)^## /m.exec(text('README.md')) ?? [];
   const rows = [...section.matchAll(/^\| .+ \| \[.+\]\((docs\/.+\.md)\) +\| `(.+\.test\.ts)` +\|$/gm)];
