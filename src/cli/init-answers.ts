@@ -45,6 +45,16 @@ export function iterations(answer: string): Answer<number> {
   return value < 1 ? { ok: false, problem: 'Must be greater than 0' } : { ok: true, value };
 }
 
+/** A limit in dollars; null for none. */
+export function cost(answer: string): Answer<number | null> {
+  const text = answer.trim().replace(/^\$/, '');
+  if (text === '') return { ok: true, value: null };
+  const value = Number(text);
+  return Number.isFinite(value) && value > 0
+    ? { ok: true, value }
+    : { ok: false, problem: `Must be an amount greater than 0, such as 5 or 2.50; got "${answer.trim()}"` };
+}
+
 function orElse(answer: string, fallback: string): string {
   const value = answer.trim();
   return value === '' ? fallback : value;

@@ -1,6 +1,6 @@
-/** The questions of `ralph init`, in the order of document 001, and the settings made from the answers. */
+/** The three questions of `ralph init`, those of `--advanced`, and the settings made from the answers: only what differs from the defaults. */
 import type { Suggestions } from '../loops/suggestions.ts';
-import type { CheckSettings, ScmSettings, Settings } from '../settings/settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import * as answers from './init-answers.ts';
 import type { Answer } from './init-answers.ts';
 
@@ -19,119 +19,114 @@ export interface Question {
   readonly fallback?: string | undefined;
 }
 
-/** Asks for the settings. */
-export async function askForSettings(prompter: Prompter, found: Suggestions): Promise<Settings> {
-  const [command, ...typed] = await askUntilValid(
+/** Asks which agent works, which checks verify its work, and whether to commit it; with `isAdvanced`, the rest as well. */
+export async function askForSettings(
+  prompter: Prompter,
+  found: Suggestions,
+  isAdvanced: boolean,
+): Promise<Settings> {
+  const { agents } = found;
+  if (agents.length > 0)
+    prompter.note(`Agents found: ${agents.map(({ command, login }) => `${command} (${login})`).join(', ')}`);
+  const [command, ...flags] = await askUntilValid(
     prompter,
-    {
-      text: 'Agent command (e.g., claude, codex, amp, or other LLM CLI): ',
-      suggestion: found.agents[0],
-    },
+    { text: 'Agent: ', suggestion: agents[0]?.command },
     answers.agentCommand,
   );
-  if (!found.has(command))
-    prompter.note(`${command} is not installed; ralph run needs it (see ralph agents)`);
-  const asked = await prompter.ask({ text: 'Agent flags (comma-separated, optional): ' });
-  const flags = [...typed, ...answers.list(asked)];
-  const maxIterations = await askUntilValid(
-    prompter,
-    { text: 'Maximum iterations [10]: ', fallback: '10' },
-    answers.iterations,
-  );
-  const completionResponse = await askUntilValid(
-    prompter,
-    { text: 'Completion response [DONE]: ', fallback: 'DONE' },
-    answers.completionResponse,
-  );
+  if (!found.has(command)) prompter.note(notInstalled(command));
   const checks = await askForChecks(prompter, found);
-  const scm = await askForScm(prompter);
+  const commits = await askYesOrNo(prompter, 'Commit every iteration whose checks pass? (y/N): ');
+  const more = isAdvanced ? await askForMore(prompter) : { flags: [] };
   return settingsOf(found, {
-    maxIterations,
-    completionResponse,
-    agent: { command, flags },
+    ...more,
+    agent: { command, flags: [...flags, ...more.flags] },
     checks,
-    scm,
+    commits,
   });
 }
 
-export interface Chosen {
-  readonly maxIterations: number;
-  readonly completionResponse: string;
+interface Chosen extends Omit<More, 'flags'> {
   readonly agent: { readonly command: string; readonly flags: readonly string[] };
-  readonly checks: readonly CheckSettings[];
-  readonly scm: ScmSettings | null;
+  readonly checks: readonly string[];
+  readonly commits: boolean;
 }
 
-/** The settings file, with its keys in the order of document 001. */
-export function settingsOf({ schema }: Pick<Suggestions, 'schema'>, { scm, ...chosen }: Chosen): Settings {
+/** What `--advanced` asks; absent for the default. */
+interface More {
+  readonly flags: readonly string[];
+  readonly maxIterations?: number;
+  readonly maxCost?: number;
+  readonly worktree?: true;
+  readonly sandbox?: true;
+}
+
+export function settingsOf(
+  { schema }: Pick<Suggestions, 'schema'>,
+  { agent: { command, flags }, checks, commits, ...more }: Chosen,
+): Settings {
   return {
     ...(schema === null ? {} : { $schema: schema }),
-    maxIterations: chosen.maxIterations,
-    completionResponse: chosen.completionResponse,
-    outputTruncateChars: 5000,
-    streamAgentOutput: true,
-    includeIterationCountInPrompt: false,
-    agent: chosen.agent,
-    checks: chosen.checks,
-    ...(scm === null ? {} : { scm }),
+    agent: { command, ...(flags.length === 0 ? {} : { flags }) },
+    checks: checks.map((one) => ({ command: one })),
+    ...(commits ? { scm: { command: 'git', tasks: ['commit'] } } : {}),
+    ...more,
   };
+}
+
+export function notInstalled(command: string): string {
+  return `${command} is not installed; ralph run needs it (see ralph agents)`;
 }
 
 /** Asks before existing settings are replaced. */
 export function askToOverwrite(prompter: Prompter): Promise<boolean> {
-  return askUntilValid(prompter, { text: 'Overwrite? (y/N): ', fallback: 'n' }, answers.yesOrNo);
+  return askYesOrNo(prompter, 'Overwrite? (y/N): ');
 }
 
-async function askForChecks(prompter: Prompter, found: Suggestions): Promise<readonly CheckSettings[]> {
-  const accepted: CheckSettings[] = [];
+async function askForChecks(prompter: Prompter, found: Suggestions): Promise<readonly string[]> {
   const offered = found.checks.map(({ command }) => command);
   if (offered.length > 0)
-    prompter.note(
-      `Checks found: ${offered.join(', ')}\nEach is suggested below. Enter accepts it, typing replaces it, ← edits it,\nCtrl-U and Enter skips it and finishes.`,
-    );
-  for (;;) {
-    const suggestion = offered.find((command) => !accepted.some((one) => one.command === command));
-    // A check that was suggested and not accepted is not suggested again.
-    offered.splice(0, suggestion === undefined ? offered.length : offered.indexOf(suggestion) + 1);
-    // oxlint-disable-next-line no-await-in-loop -- a person answers one question after the other
-    const command = (await prompter.ask({ text: GUARDRAIL, suggestion })).trim();
-    if (command === '') return accepted;
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    accepted.push(await askAboutCheck(prompter, command));
-  }
+    prompter.note('These checks were found. Enter accepts them, typing replaces them, ← edits them.');
+  const checks = answers.list(
+    await prompter.ask({
+      text: 'Checks that must pass, separated by commas: ',
+      ...(offered.length === 0 ? {} : { suggestion: offered.join(', ') }),
+    }),
+  );
+  if (checks.length === 0) prompter.note(NO_CHECKS);
+  return checks;
 }
 
-const GUARDRAIL = 'Add guardrail command (leave blank to finish): ';
+export const NO_CHECKS = 'Without checks, Ralph cannot verify that the work is done.';
 
-async function askAboutCheck(prompter: Prompter, command: string): Promise<CheckSettings> {
-  const failAction = await askUntilValid(
+async function askForMore(prompter: Prompter): Promise<More> {
+  const flags = answers.list(await prompter.ask({ text: 'Agent flags (comma-separated, optional): ' }));
+  const iterations = await askUntilValid(
     prompter,
-    { text: '  Fail action (APPEND|PREPEND|REPLACE): ', fallback: 'APPEND' },
-    answers.failAction,
+    { text: 'Maximum iterations [10]: ', fallback: '10' },
+    answers.iterations,
   );
-  const hint = (await prompter.ask({ text: '  Hint (optional, guidance for agent on failure): ' })).trim();
-  return { command, failAction, ...(hint === '' ? {} : { hint }) };
+  const maxCost = await askUntilValid(
+    prompter,
+    { text: 'Maximum cost in dollars (blank for no limit): ' },
+    answers.cost,
+  );
+  const worktree = await askYesOrNo(prompter, 'Work in a worktree beside the repository? (y/N): ');
+  const sandbox = await askYesOrNo(prompter, 'Run the agent in a sandbox? (y/N): ');
+  return {
+    flags,
+    ...(iterations === 10 ? {} : { maxIterations: iterations }),
+    ...(maxCost === null ? {} : { maxCost }),
+    ...(worktree ? { worktree } : {}),
+    ...(sandbox ? { sandbox } : {}),
+  };
 }
 
-async function askForScm(prompter: Prompter): Promise<ScmSettings | null> {
-  const isWanted = await askUntilValid(
-    prompter,
-    { text: 'Configure SCM? (y/N): ', fallback: 'n' },
-    answers.yesOrNo,
-  );
-  if (!isWanted) return null;
-  const command = await askUntilValid(
-    prompter,
-    { text: '  SCM command (e.g., git): ', fallback: 'git' },
-    (answer) => answers.command(answer, 'git'),
-  );
-  const question = { text: '  SCM tasks (comma-separated, e.g., commit,push): ', fallback: 'commit' };
-  const tasks = await askUntilValid(prompter, question, (answer) => answers.tasks(answer, 'commit'));
-  return { command, tasks };
+function askYesOrNo(prompter: Prompter, text: string): Promise<boolean> {
+  return askUntilValid(prompter, { text, fallback: 'n' }, answers.yesOrNo);
 }
 
 /** Repeats the question until the answer is valid. */
-async function askUntilValid<Value>(
+export async function askUntilValid<Value>(
   prompter: Prompter,
   question: Question,
   parse: (answer: string) => Answer<Value>,

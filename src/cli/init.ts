@@ -5,8 +5,10 @@ import { type Suggestions, suggestionsFor } from '../loops/suggestions.ts';
 import { settingsInFiles, writeShared } from '../loops/settings.ts';
 import { LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from '../settings/settings.ts';
 import { PRESET_NAMES, type PresetName } from '../loop/policy.ts';
+import { presets } from '../loop/presets.ts';
 import { UserError } from '../user-error.ts';
-import { askForSettings, askToOverwrite, settingsOf } from './init-questions.ts';
+import { askForDocument, documentSettings } from './init-document.ts';
+import { askForSettings, askToOverwrite, NO_CHECKS, settingsOf } from './init-questions.ts';
 import { Aborted, atTerminal } from './init-terminal.ts';
 import { oneOf } from './options.ts';
 import { print, printJson, warn } from './print.ts';
@@ -15,6 +17,7 @@ import { workspaceOf } from './workspace.ts';
 export interface InitOptions {
   readonly yes?: boolean;
   readonly force?: boolean;
+  readonly advanced?: boolean;
   readonly preset?: string;
   readonly cwd?: string;
 }
@@ -23,19 +26,23 @@ export interface InitOptions {
 export async function init(options: InitOptions): Promise<number> {
   const workspace = workspaceOf(options);
   const preset = options.preset === undefined ? null : oneOf('--preset', options.preset, PRESET_NAMES);
-  if (options.yes === true)
-    return initWithoutQuestions(workspace, suggestionsFor(workspace), options.force === true, preset);
+  const { yes = false, force = false, advanced = false } = options;
+  if (advanced && yes) throw new UserError('--yes asks nothing, and --advanced asks more; drop one of them');
+  if (yes) return initWithoutQuestions(workspace, suggestionsFor(workspace), force, preset);
   if (!isatty(0) || !isatty(1)) {
     throw new UserError('init requires an interactive terminal; without one, use: ralph init --yes');
   }
   const exists = existsSync(join(workspace, SETTINGS_FILE));
   const unchanged = exists ? `${SETTINGS_FILE} is unchanged.` : 'Nothing was written.';
-  const mayAsk = options.force !== true && (await printExistingSettings(workspace));
+  const mayAsk = !force && (await printExistingSettings(workspace));
   try {
     const settings = await atTerminal(
       async (prompter) => {
         if (mayAsk && !(await askToOverwrite(prompter))) return null;
-        return askForSettings(prompter, suggestionsFor(workspace));
+        const found = suggestionsFor(workspace);
+        return isOfDocument(preset)
+          ? askForDocument(prompter, found)
+          : askForSettings(prompter, found, advanced);
       },
       (answers) => (answers === null ? unchanged : 'Done.'),
     );
@@ -64,24 +71,30 @@ async function initWithoutQuestions(
     warn(
       'note: no supported agent is installed; the settings name claude (see ralph agents to install it)\n',
     );
-  const checks = found.checks.map(({ command }) => ({ command, failAction: 'APPEND' as const }));
-  if (checks.length === 0)
-    warn('note: no checks found; without checks, ralph cannot verify that the work is done\n');
-  const command = agent ?? 'claude';
-  print(`Agent: ${command}\n`);
+  const checks = found.checks.map(({ command }) => command);
+  if (checks.length === 0) warn(`note: no checks found. ${NO_CHECKS}\n`);
+  const command = agent?.command ?? 'claude';
+  print(`Agent: ${command}${agent === undefined ? '' : ` (${agent.login})`}\n`);
   for (const check of found.checks) print(`Check: ${check.command} (${check.from})\n`);
   await finish(
     workspace,
-    settingsOf(found, {
-      maxIterations: 10,
-      completionResponse: 'DONE',
-      agent: { command, flags: [] },
-      checks,
-      scm: null,
-    }),
+    isOfDocument(preset)
+      ? documentSettings(found, {
+          maxIterations: 10,
+          completionResponse: 'DONE',
+          agent: { command, flags: [] },
+          checks: checks.map((one) => ({ command: one, failAction: 'APPEND' })),
+          scm: null,
+        })
+      : settingsOf(found, { agent: { command, flags: [] }, checks, commits: false }),
     preset,
   );
   return 0;
+}
+
+/** Whether the preset keeps the questions and the file of document 001. */
+function isOfDocument(preset: PresetName | null): boolean {
+  return preset !== null && presets[preset].documentedSettings === true;
 }
 
 /** Prints the existing settings, or what is wrong with them; returns whether there are any. */

@@ -14,6 +14,7 @@ const { notify } = NOTICES;
 export function setupCommands(add: Add, { isCalled, help, done }: Call): void {
   add('init', 'write the settings of the workspace: from what it contains and what you answer')
     .option('-y, --yes', 'ask nothing; use what is found')
+    .option('--advanced', 'also ask for flags, limits, a worktree and a sandbox')
     .option('--prompt', 'write a starter prompt to PROMPT.md instead (see ralph template)')
     .option('--force', 'replace existing settings (a backup is kept), or an existing PROMPT.md')
     .option(

@@ -1,6 +1,5 @@
 /** The commands and their options. The work of each command is in its own file, which is loaded when it is called. */
 import { Command, CommanderError, Help } from 'commander';
-import { closest } from '../settings/closest.ts';
 import { adviceOn, usageFor, wrongTask } from '../text/advice.ts';
 import { explainError } from './errors.ts';
 import { SETTING_OPTIONS } from './option-rows.ts';
@@ -27,6 +26,9 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const program = define(words, command, help?.optionHelp(isWhole) ?? null, (result) => {
     code = result;
   });
+  const firstPage = (): string => help?.firstPage(program, Math.min(80, terminalWidth())) ?? '';
+  if (isWhole) program.addHelpText('after', HELP);
+  else program.configureHelp({ formatHelp: firstPage });
   const problem = wrongTask(words);
   if (problem !== null) {
     warn(`ralph: error: ${problem}\n`);
@@ -66,10 +68,6 @@ function codeFor([name]: readonly string[], code: number): number {
 /** What `ralph help` is asked for, if it is no command: the topic of a page. */
 function topicOf(program: Command, [first, name]: readonly string[]): string | null {
   if (first !== 'help' || name === undefined || name.startsWith('-')) return null;
-  const known = program.commands.flatMap((command) => [command.name(), ...command.aliases()]);
-  if (known.includes(name) || name === 'help') return null;
-  const near = closest(name, known);
-  return `unknown command '${name}'${near === null ? '; list all with: ralph help --all' : ` (did you mean ${near}?)`}`;
   return name === 'help' || commandsOf(program).includes(name) ? null : name;
 }
 
@@ -162,7 +160,7 @@ function define(
     done(
       await complete(
         command,
-        define(['help'], [], () => {}),
+        define(['help'], [], null, () => {}),
       ),
     );
   });

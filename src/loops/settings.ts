@@ -83,7 +83,15 @@ export async function writeShared(
 /** The preset of document 001 keeps the names of its document. */
 function inNamesOf(preset: PresetName | null | undefined, settings: Settings): object {
   const isDocumented = preset !== null && preset !== undefined && presets[preset].documentedSettings;
-  return isDocumented === true ? inDocumentNames(settings) : settings;
+  return isDocumented === true ? inDocumentNames(settings) : inShort(settings);
+}
+
+/** A check that is only a command is written as its text. */
+function inShort(settings: Settings): object {
+  const { checks } = settings;
+  if (checks === undefined) return settings;
+  const short = checks.map((check) => (Object.keys(check).length === 1 ? check.command : check));
+  return { ...settings, checks: short };
 }
 
 /** The preset of the local file, which overrides the shared file; null if there is none. */

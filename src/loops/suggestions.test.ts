@@ -11,14 +11,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-it('finds installed agents without running them, and checks', () => {
+it('finds installed agents without running them, those that are logged in first, and checks', () => {
   for (const name of ['amp', 'codex', 'gemini']) {
     writeFileSync(join(folder, name), `#!/bin/sh\ntouch '${folder}/called'\n`);
     chmodSync(join(folder, name), name === 'gemini' ? 0o644 : 0o755);
   }
   writeFileSync(join(folder, 'go.mod'), '');
-  const found = suggestionsFor(folder, { PATH: folder });
-  expect(found.agents).toEqual(['codex', 'amp']);
+  const found = suggestionsFor(folder, { PATH: folder, HOME: folder, AMP_API_KEY: 'key' });
+  expect(found.agents).toEqual([
+    { command: 'amp', login: 'API key in AMP_API_KEY' },
+    { command: 'codex', login: 'not logged in' },
+  ]);
   expect(found.checks).toEqual([
     { command: 'go test ./...', from: 'go.mod' },
     { command: 'go vet ./...', from: 'go.mod' },

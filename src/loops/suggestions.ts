@@ -7,10 +7,11 @@ import { startersEnvironment } from '../home/run-environment.ts';
 import { suggestChecks, type Repository, type SuggestedCheck } from '../settings/suggest.ts';
 import { findCommand } from '../process/command.ts';
 import { PACKAGE } from '../package-name.ts';
+import { loginOf, loginText } from './machine.ts';
 
 export interface Suggestions {
-  /** The commands of the supported agents that are installed, preferred ones first. */
-  readonly agents: readonly string[];
+  /** The supported agents that are installed: those that are logged in first, then preferred ones. */
+  readonly agents: readonly { readonly command: string; readonly login: string }[];
   readonly checks: readonly SuggestedCheck[];
   /** The path of the settings schema, relative to the settings file; null if the package is not in `node_modules`. */
   readonly schema: string | null;
@@ -24,13 +25,20 @@ export function suggestionsFor(
 ): Suggestions {
   const has = (program: string): boolean =>
     findCommand(program, env['PATH'] ?? '', workspace).found === 'executable';
-  const known = ALL_AGENTS.flatMap(({ call }) => (call === null ? [] : [call.command]));
+  const installed = ALL_AGENTS.flatMap(({ call }) => (call !== null && has(call.command) ? [call] : []));
+  const agents = installed.map((call) => ({ command: call.command, login: loginOf(call, env) }));
   return {
-    agents: known.filter(has),
+    agents: agents
+      .toSorted((a, b) => loginRank(a.login) - loginRank(b.login))
+      .map(({ command, login }) => ({ command, login: loginText(login) })),
     checks: suggestChecks(repositoryAt(workspace)),
     schema: schemaFor(workspace),
     has,
   };
+}
+
+function loginRank({ state }: ReturnType<typeof loginOf>): number {
+  return state === 'not logged in' ? 2 : state === 'unknown' ? 1 : 0;
 }
 
 function repositoryAt(workspace: string): Repository {

@@ -74,7 +74,7 @@ describe.each(SHELLS)('in $shell', ({ shell, argv, load, file }) => {
     { tags: [shell] },
     async () => {
       const terminal = await open();
-      for (const [typed, completed] of [
+      const lines = [
         ['ralph wor', 'ralph worktree '],
         ['rud worktree mer', 'rud worktree merge '],
         ['ralph run --max-c', 'ralph run --max-cost '],
@@ -84,12 +84,14 @@ describe.each(SHELLS)('in $shell', ({ shell, argv, load, file }) => {
         ['ralph set night-shift max-co', 'ralph set night-shift max-cost='],
         ['ralph run -f a', `ralph run -f ${file} `],
         ['ralph ls --cwd pa', 'ralph ls --cwd packages/'],
-      ] as const) {
+      ] as const;
+      for (const [typed, completed] of lines) {
         // Ctrl-U clears the line; the sign shows what Tab has put behind the word.
         terminal.types(`\u0015${typed}\t#`);
         // oxlint-disable-next-line no-await-in-loop -- one line after the other
         await terminal.shows(`${completed}#`);
       }
+      expect(terminal.screen).toContain(`${lines.at(-1)?.[1]}#`);
     },
   );
 

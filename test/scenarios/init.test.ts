@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Terminals, type Terminal } from '../rig/cli/terminal.ts';
 import { until } from '../rig/cli/until.ts';
+import { answer, MAIN, openInit } from './init-terminal.ts';
 import { openLoadedStage, type Stage } from './stage.ts';
 
-const MAIN = new URL('../../dist/cli/main.js', import.meta.url).pathname;
 const AGENT = 'Agent command (e.g., claude, codex, amp, or other LLM CLI):';
 const FLAGS = 'Agent flags (comma-separated, optional):';
 const ITERATIONS = 'Maximum iterations [10]:';
@@ -29,36 +29,17 @@ beforeAll(() => {
 });
 afterAll(() => terminals.close());
 
-/** Starts init with an empty PATH, so that it cannot suggest agents that are installed on this machine. */
-function init(
-  stage: Stage,
-  env: Readonly<Record<string, string>> = {},
-  ...args: readonly string[]
-): Terminal {
-  return terminals.open([process.execPath, MAIN, 'init', ...args], {
-    cwd: stage.workspace,
-    env: { ...stage.env, PATH: '/nowhere', ...env },
-  });
-}
-
-/** Answers each question when it appears. */
-async function answer(terminal: Terminal, answers: readonly (readonly [string, string])[]): Promise<void> {
-  const asked = new Map<string, number>();
-  for (const [question, words] of answers) {
-    const time = (asked.get(question) ?? 0) + 1;
-    asked.set(question, time);
-    // oxlint-disable-next-line no-await-in-loop -- one question after the other
-    await terminal.shows(question, time);
-    terminal.types(`${words}\r`);
-  }
+/** With the questions of document 001. */
+function documentInit(stage: Stage, env: Readonly<Record<string, string>> = {}): Terminal {
+  return openInit(terminals, stage, env, '--preset', 'ralph-cli');
 }
 
 const settings = (stage: Stage): unknown => JSON.parse(stage.read(FILE));
 
-describe('ralph init', { tags: ['tmux'] }, () => {
+describe('ralph init --preset ralph-cli', { tags: ['tmux'] }, () => {
   it('S2.17 S2.18 S2.19 S2.20 S2.21 S2.22 S2.23 S2.24 S2.25 S2.116 writes the documented file for the documented answers (T043)', async () => {
     const stage = openLoadedStage();
-    const terminal = init(stage, {}, '--preset', 'ralph-cli');
+    const terminal = documentInit(stage);
     await answer(terminal, [
       [AGENT, 'claude'],
       [FLAGS, '--model,opus'],
@@ -108,7 +89,7 @@ describe('ralph init', { tags: ['tmux'] }, () => {
 
   it('S2.17 S2.19 S2.21 S2.116 explains an invalid answer and asks again (T041 T044)', async () => {
     const stage = openLoadedStage();
-    const terminal = init(stage);
+    const terminal = documentInit(stage);
     await answer(terminal, [
       [AGENT, ''],
       [AGENT, '  '],
@@ -133,9 +114,9 @@ describe('ralph init', { tags: ['tmux'] }, () => {
     expect(screen).toContain('  Must be greater than 0');
     expect(screen).toContain('    Invalid action. Must be APPEND, PREPEND, or REPLACE');
     expect(settings(stage)).toMatchObject({
-      maxIterations: 3,
+      maximumIterations: 3,
       agent: { command: stage.agent, flags: ['--model', 'opus'] },
-      checks: [{ command: 'true', failAction: 'REPLACE' }],
+      guardrails: [{ command: 'true', failAction: 'REPLACE' }],
     });
     expect(settings(stage)).not.toHaveProperty('scm');
 
@@ -154,7 +135,7 @@ describe('ralph init', { tags: ['tmux'] }, () => {
     stage.write('package.json', JSON.stringify({ scripts }));
     stage.write('pnpm-lock.yaml', '');
     await stage.shell('chmod +x bin/codex').ended;
-    const terminal = init(stage, { PATH: stage.path('bin') });
+    const terminal = documentInit(stage, { PATH: stage.path('bin') });
     await terminal.shows(`${AGENT}\n│  codex`);
     await answer(terminal, [
       [AGENT, ''],
@@ -181,7 +162,7 @@ describe('ralph init', { tags: ['tmux'] }, () => {
     expect(settings(stage)).toMatchObject({
       $schema: '../node_modules/ralph-until-done/settings.schema.json',
       agent: { command: 'codex', flags: [] },
-      checks: [
+      guardrails: [
         { command: 'pnpm test', failAction: 'APPEND' },
         { command: 'make lint', failAction: 'APPEND' },
         { command: 'pnpm run typ', failAction: 'APPEND' },
@@ -191,13 +172,13 @@ describe('ralph init', { tags: ['tmux'] }, () => {
 
   it('accepts input that is typed ahead or pasted, with any line ending', async () => {
     const stage = openLoadedStage();
-    const terminal = init(stage);
+    const terminal = documentInit(stage);
     terminal.types('claude\r--verbose\n5\r\rmake test\n\n\n\r\r');
     expect(await terminal.ends()).toEqual(SUCCESS);
     expect(settings(stage)).toMatchObject({
-      maxIterations: 5,
+      maximumIterations: 5,
       agent: { command: 'claude', flags: ['--verbose'] },
-      checks: [{ command: 'make test', failAction: 'APPEND' }],
+      guardrails: [{ command: 'make test', failAction: 'APPEND' }],
     });
   });
 });
@@ -216,7 +197,7 @@ describe('ralph init without a result', { tags: ['tmux'] }, () => {
     ['Ctrl-D', 'C-d'],
   ])('S2.15 S2.25 S2.116 exits 130 without a file after %s at the first question (T042)', async (_, key) => {
     const stage = openLoadedStage();
-    const terminal = init(stage);
+    const terminal = documentInit(stage);
     await terminal.shows(AGENT);
     terminal.presses(key);
     expect(await endOf(terminal, stage)).toEqual(ABORTED_WITHOUT_FILE);
@@ -228,7 +209,7 @@ describe('ralph init without a result', { tags: ['tmux'] }, () => {
   ])('S2.15 S2.25 S2.116 exits 130 without a file after %s at a later question (T042)', async (_, key) => {
     const stage = openLoadedStage();
     stage.write('Makefile', 'test:\n\ttrue\n');
-    const terminal = init(stage);
+    const terminal = documentInit(stage);
     await answer(terminal, [
       [AGENT, 'claude'],
       [FLAGS, ''],
@@ -245,7 +226,7 @@ describe('ralph init without a result', { tags: ['tmux'] }, () => {
     'S2.15 S2.25 exits 130, writes no file and restores the terminal after %s',
     async (signal) => {
       const stage = openLoadedStage();
-      const terminal = init(stage);
+      const terminal = documentInit(stage);
       await terminal.shows(AGENT);
       for (const pid of stage.running) process.kill(pid, signal);
       expect(await endOf(terminal, stage)).toEqual(ABORTED_WITHOUT_FILE);
@@ -254,7 +235,7 @@ describe('ralph init without a result', { tags: ['tmux'] }, () => {
 
   it('S2.15 ends and writes no file when the terminal disappears', async () => {
     const stage = openLoadedStage();
-    const terminal = init(stage);
+    const terminal = documentInit(stage);
     await terminal.shows(AGENT);
     terminal.goesAway();
     await until('its end', () => (stage.running.length === 0 ? true : null));
@@ -281,7 +262,7 @@ describe('existing settings', { tags: ['tmux'] }, () => {
     const stage = openLoadedStage();
     stage.write(FILE, JSON.stringify(base));
     stage.write('.ralph/settings.local.json', JSON.stringify({ agent: { flags: ['-y'] } }));
-    const terminal = init(stage);
+    const terminal = documentInit(stage);
     await answer(terminal, [[OVERWRITE, '']]);
     expect(await terminal.ends()).toEqual(SUCCESS);
     const merged = JSON.stringify({ ...base, agent: { command: 'claude', flags: ['-y'] } }, null, 2);
@@ -295,7 +276,7 @@ describe('existing settings', { tags: ['tmux'] }, () => {
   it('S2.16 are replaced after a yes, with a backup, and kept if init is aborted', async () => {
     const stage = openLoadedStage();
     stage.write(FILE, JSON.stringify(base));
-    const first = init(stage);
+    const first = documentInit(stage);
     await answer(first, [[OVERWRITE, 'yes']]);
     expect(first.screen).toContain(`${JSON.stringify(base, null, 2)}\nLoaded from .ralph/settings.json\n`);
     await answer(first, [[AGENT, 'amp']]);
@@ -304,12 +285,12 @@ describe('existing settings', { tags: ['tmux'] }, () => {
     expect(await first.ends()).toEqual(ABORTED);
     expect(stage.read(FILE)).toBe(JSON.stringify(base));
 
-    const second = init(stage);
+    const second = documentInit(stage);
     await second.shows(OVERWRITE);
     second.types('y\ramp\r\r\r\r\r\r');
     expect(await second.ends()).toEqual(SUCCESS);
     expect(second.screen).toContain(WRITTEN);
-    expect(settings(stage)).toMatchObject({ agent: { command: 'amp' }, maxIterations: 10 });
+    expect(settings(stage)).toMatchObject({ agent: { command: 'amp' }, maximumIterations: 10 });
     expect(stage.read('.ralph/settings.json.bak')).toBe(JSON.stringify(base));
     expect(second.screen).toContain('.ralph/settings.json.bak');
   });
@@ -317,14 +298,14 @@ describe('existing settings', { tags: ['tmux'] }, () => {
   it('S2.16 S2.116 that are malformed are reported and can be replaced (T046)', async () => {
     const stage = openLoadedStage();
     stage.write(FILE, '{\n  "agent": {,\n}\n');
-    const terminal = init(stage);
+    const terminal = documentInit(stage);
     await answer(terminal, [[OVERWRITE, '']]);
     expect(await terminal.ends()).toEqual(SUCCESS);
     expect(terminal.screen).toContain(
       'ralph: error: existing settings file is malformed: .ralph/settings.json:2:13: not valid JSON',
     );
     expect(stage.read(FILE)).toContain('{,');
-    const again = init(stage);
+    const again = documentInit(stage);
     await again.shows(OVERWRITE);
     again.types('y\rclaude\r\r\r\r\r\r');
     expect(await again.ends()).toEqual(SUCCESS);
@@ -335,8 +316,8 @@ describe('existing settings', { tags: ['tmux'] }, () => {
 describe('the terminal', { tags: ['tmux'] }, () => {
   it('shows colours, and none with NO_COLOR', async () => {
     const stage = openLoadedStage();
-    const coloured = init(stage);
-    const plain = init(stage, { NO_COLOR: '1' });
+    const coloured = documentInit(stage);
+    const plain = documentInit(stage, { NO_COLOR: '1' });
     await coloured.shows(AGENT);
     await plain.shows(AGENT);
     // oxlint-disable-next-line no-control-regex -- colours start with an escape character
@@ -359,18 +340,7 @@ describe('ralph init --yes', () => {
     const { code, stdout, stderr } = await stage.shell(line).ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(WRITTEN);
-    expect(settings(stage)).toEqual({
-      maxIterations: 10,
-      completionResponse: 'DONE',
-      outputTruncateChars: 5000,
-      streamAgentOutput: true,
-      includeIterationCountInPrompt: false,
-      agent: { command: 'amp', flags: [] },
-      checks: [
-        { command: 'cargo test', failAction: 'APPEND' },
-        { command: 'cargo clippy', failAction: 'APPEND' },
-      ],
-    });
+    expect(settings(stage)).toEqual({ agent: { command: 'amp' }, checks: ['cargo test', 'cargo clippy'] });
   });
 
   it('replaces settings only with --force, and keeps a backup', async () => {

@@ -3,7 +3,8 @@ import type { Suggestions } from '../loops/suggestions.ts';
 import { findSchemaProblems } from '../settings/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import * as answers from './init-answers.ts';
-import { askForSettings, type Question } from './init-questions.ts';
+import { askForDocument } from './init-document.ts';
+import type { Question } from './init-questions.ts';
 
 const NOTHING: Suggestions = { agents: [], checks: [], schema: 'schema.json', has: () => true };
 const AGENT = 'Agent command (e.g., claude, codex, amp, or other LLM CLI): ';
@@ -14,7 +15,7 @@ async function talk(given: readonly (string | null)[], found: Partial<Suggestion
   const asked: Question[] = [];
   const told: string[] = [];
   const left = [...given];
-  const settings = await askForSettings(
+  const settings = await askForDocument(
     {
       ask(question) {
         asked.push(question);
@@ -37,7 +38,7 @@ interface Talk {
   readonly settings: Settings;
 }
 
-describe('the questions of init', () => {
+describe('the questions of document 001', () => {
   it('S2.17 S2.18 S2.19 S2.20 S2.21 S2.22 have the texts and the order of the document', async () => {
     const { asked, told, settings } = await talk(
       ['claude', '', '', '', 'make test', '', 'Fix it.', '', 'y', '', ' commit , push '],
@@ -97,7 +98,7 @@ describe('the questions of init', () => {
     const taken = ['', ''];
     const { settings } = await talk(
       [null, '', '', '', null, ...taken, 'c', ...taken, null, ...taken, null, ''],
-      { agents: ['codex', 'amp'], checks },
+      { agents: ['codex', 'amp'].map((command) => ({ command, login: 'login unknown' })), checks },
     );
     expect(settings.agent?.command).toBe('codex');
     // `c` was typed over the suggestion `b`, and is not suggested again.
