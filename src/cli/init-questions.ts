@@ -36,10 +36,10 @@ export async function askForSettings(
   if (!found.has(command)) prompter.note(notInstalled(command));
   const checks = await askForChecks(prompter, found);
   const commits = await askYesOrNo(prompter, 'Commit every iteration whose checks pass? (y/N): ');
-  const more = isAdvanced ? await askForMore(prompter) : { flags: [] };
+  const { flags: others, ...more } = isAdvanced ? await askForMore(prompter) : { flags: [] };
   return settingsOf(found, {
     ...more,
-    agent: { command, flags: [...flags, ...more.flags] },
+    agent: { command, flags: [...flags, ...others] },
     checks,
     commits,
   });
@@ -85,7 +85,7 @@ export function askToOverwrite(prompter: Prompter): Promise<boolean> {
 async function askForChecks(prompter: Prompter, found: Suggestions): Promise<readonly string[]> {
   const offered = found.checks.map(({ command }) => command);
   if (offered.length > 0)
-    prompter.note('These checks were found. Enter accepts them, typing replaces them, ← edits them.');
+    prompter.note('Checks found here: Enter accepts them, typing replaces them, ← edits them.');
   const checks = answers.list(
     await prompter.ask({
       text: 'Checks that must pass, separated by commas: ',

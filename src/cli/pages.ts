@@ -19,7 +19,7 @@ export async function helpOn(word: string, commands: readonly string[]): Promise
   // The help of a command comes before the page of the same name.
   const listed = topics.map((name) => (commands.includes(name) ? `${name}.md` : name));
   throw new UserError(
-    `unknown command or topic '${word}'${near === null ? '' : ` (did you mean ${near}?)`}; list the commands with: ralph --help; the topics are ${listed.join(', ')}`,
+    `unknown command or topic '${word}'${near === null ? '' : ` (did you mean ${near}?)`}; list the commands with: ralph help --all; the topics are ${listed.join(', ')}`,
   );
 }
 

@@ -25,6 +25,7 @@ const KEPT: readonly RegExp[] = [
   /\[ralph-loop\\?\]/g,
   /\bralph-loop-mode\b/g,
   /(?<=')\/ralph-loop x/g,
+  /(?<=`)\/ralph-loop(?=`)/g,
   /\bralph-loop\.local\.md\b/g,
   /\bHOOK_NAME\b.*\bralph-loop\b/g,
   /(?:name: |unregister\()'ralph-loop'/g,

@@ -17,6 +17,9 @@ const pages = execFileSync(
   .split('\n');
 const docs = readdirSync(new URL('docs/', root)).filter((file) => file.endsWith('.md'));
 
+/** The address of a file of the repository, for pages in the package that link to one that is not. */
+const BLOB = /"homepage": "([^"#]+)/.exec(text('package.json'))?.[1]?.concat('/blob/main/') ?? '';
+
 /** What a page links to within the repository, pictures too. */
 function links(page: string): readonly string[] {
   const prose = text(page)
@@ -24,7 +27,8 @@ function links(page: string): readonly string[] {
     .replaceAll(/`[^`\n]*`/g, '``');
   return [...prose.matchAll(/\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)|(?:src|srcset)="([^"]+)"/gm)]
     .map(([, inline, reference, picture]) => inline ?? reference ?? picture ?? '')
-    .filter((link) => !/^\w+:/.test(link));
+    .map((link) => (link.startsWith(BLOB) ? new URL(link.slice(BLOB.length), root).href : link))
+    .filter((link) => !/^(?!file)\w+:/.test(link));
 }
 
 /** The anchors of a page's headings. */

@@ -82,7 +82,7 @@ export const PLACES: readonly Advice[] = [
       'cli/help.ts: ralph help',
       'cli/help.ts: ralph help --all',
       'cli/help.ts: ralph help … --all',
-      'cli/program.ts: ralph help --all',
+      'cli/pages.ts: ralph help --all',
       'text/advice.ts: ralph help',
       'cli/bus.ts: ralph bus post "text"',
       'cli/loop.ts: ralph loop "fix the tests" --check "npm test"',
