@@ -92,6 +92,8 @@ describe.each(SHELLS)('in $shell', ({ shell, argv, load, file }) => {
         await terminal.shows(`${completed}#`);
       }
       expect(terminal.screen).toContain(`${lines.at(-1)?.[1]}#`);
+      terminal.types('\u0015exit\r');
+      await terminal.ends();
     },
   );
 
@@ -99,7 +101,8 @@ describe.each(SHELLS)('in $shell', ({ shell, argv, load, file }) => {
     const terminal = await open();
     terminal.types('ralph logs $(touch hit) nosuch\t#');
     await terminal.shows('nosuch#');
-    terminal.presses('C-c');
+    terminal.types('\u0015exit\r');
+    await terminal.ends();
     expect(existsSync(join(rig.workspace, 'hit'))).toBe(false);
   });
 });

@@ -12,6 +12,7 @@ export const NOT_FOLLOWED: Readonly<Record<string, readonly string[]>> = {
     'cli/program-setup.ts: ralph template',
     'cli/program-setup.ts: ralph template #2',
     'cli/program-view.ts: ralph ls',
+    'cli/program.ts: ralph help',
     'cli/program.ts: ralph attach NAME',
     'cli/program.ts: ralph demo',
     'cli/program.ts: ralph diff NAME',
