@@ -123,7 +123,7 @@ const FOLDERS = {
   library: [
     'library.ts',
     'loops from a program: functions as agents, events, the classes of two documents',
-    'loop bus/bus.ts settings/aliases.ts settings/closest.ts settings/settings.ts settings/table/table.ts settings/values.ts loops user-error.ts',
+    'loop bus/bus.ts settings/aliases.ts settings/closest.ts settings/settings.ts settings/rows.ts settings/values.ts loops user-error.ts',
   ],
   mcp: [
     'server.ts',

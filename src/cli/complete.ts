@@ -6,9 +6,10 @@
  */
 import type { Argument, Command, Option } from 'commander';
 import { KNOWN_AGENTS } from '../loops/machine.ts';
-import { PRESET_NAMES } from '../loop/policy.ts';
+import { CHOICES, VALUES } from '../settings/rows.ts';
 import { visible } from '../text/one-line.ts';
 import { hall } from './hall.ts';
+import { longOf } from './options.ts';
 import { print } from './print.ts';
 import { SET_KEYS } from './set.ts';
 import { workspaceOf } from './workspace.ts';
@@ -122,10 +123,19 @@ function valuesOf({ long, flags, argChoices }: Option, typed: string, folder?: s
   if (kind === 'file') return Promise.resolve({ kind: 'files' });
   if (kind === 'folder') return Promise.resolve({ kind: 'folders' });
   if (long === '--agent') return Promise.resolve(fitting(agents(), typed));
-  if (long === '--preset') return Promise.resolve(fitting(named(PRESET_NAMES), typed));
+  const choices = CHOICES_OF.get(long ?? '');
+  if (choices !== undefined) return Promise.resolve(fitting(named(choices), typed));
   if (long === '--loop') return loopsFor(typed, folder);
   return Promise.resolve(NOTHING);
 }
+
+/** The values of the options of settings that have only some. */
+const CHOICES_OF: ReadonlyMap<string, readonly string[]> = new Map(
+  [...VALUES.values()].flatMap(({ flag, type }) => {
+    const choices = Object.entries(CHOICES).find(([kind]) => kind === type)?.[1];
+    return flag === undefined || choices === undefined ? [] : [[longOf(flag), choices] as const];
+  }),
+);
 
 async function argumentsFor(argument: Argument, typed: string, folder?: string): Promise<Completions> {
   const name = argument.name();

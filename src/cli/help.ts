@@ -4,7 +4,7 @@ import { sizeSetting } from '../loop/counted.ts';
 import type { PresetName } from '../loop/policy.ts';
 import { presets } from '../loop/presets.ts';
 import { OUTSIDE_POLICY, settingsOf } from '../settings/policy.ts';
-import { zeroOf } from '../settings/table/rows.ts';
+import { zeroOf } from '../settings/rows.ts';
 import { columns, wrap } from '../text/columns.ts';
 import type { OptionHelp, ShownOption } from './program-call.ts';
 import type { OptionRow, Settable } from './option-rows.ts';

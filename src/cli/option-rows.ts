@@ -1,6 +1,6 @@
 /** The options of the commands that start a loop or show its settings, in the groups and the order of their help. */
-import type { Row } from '../settings/table/rows.ts';
-import type { Group } from '../settings/table/table.ts';
+import type { Row } from '../settings/rows.ts';
+import type { Group } from '../settings/rows.ts';
 
 /** The commands whose options are settings. */
 export type Settable = (typeof SETTING_OPTIONS)[number];
@@ -59,10 +59,10 @@ const SETTINGS: readonly Section[] = [
   { heading: 'Limits:', group: 'limits' },
   { heading: 'Notices:', group: 'notices' },
 ];
-const BACKGROUND: Section = { heading: 'Background:', own: [DETACH] };
+const LOOP: readonly Section[] = [{ heading: 'Background:', own: [DETACH] }, ...SETTINGS, OUTPUT];
 
 export const SECTIONS: Readonly<Record<Settable, readonly Section[]>> = {
-  run: [{ heading: 'Task:', own: [...PROMPT, NAME, ...START], group: 'task' }, BACKGROUND, ...SETTINGS, OUTPUT],
+  run: [{ heading: 'Task:', own: [...PROMPT, NAME, ...START], group: 'task' }, ...LOOP],
   loop: [
     {
       heading: 'Task:',
@@ -74,9 +74,7 @@ export const SECTIONS: Readonly<Record<Settable, readonly Section[]>> = {
       ],
       group: 'task',
     },
-    BACKGROUND,
-    ...SETTINGS,
-    OUTPUT,
+    ...LOOP,
   ],
   spawn: [
     {

@@ -2,15 +2,17 @@
 import { ON_PROTECTED_CHANGE, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
 import { closest } from '../settings/closest.ts';
 import { mergeDeep, nested, type Settings } from '../settings/settings.ts';
-import { type Kinds, PROMPT_WAYS, type Row } from '../settings/table/rows.ts';
 import {
   type Group,
   GROUPS,
+  type Kinds,
   type LimitFlags,
   type LoopFlags,
   type OutputFlags,
+  PROMPT_WAYS,
+  type Row,
   valuesIn,
-} from '../settings/table/table.ts';
+} from '../settings/rows.ts';
 import { parseAmount, parseDuration, parseNames, parseSize, parseWhole } from '../settings/values.ts';
 import { UserError } from '../user-error.ts';
 

@@ -1,6 +1,6 @@
 /** The options of the commands that start a loop or show its settings, in the groups and the order of their help. */
 import { Option, type Command } from 'commander';
-import { type Group, GROUPS, valuesIn } from '../settings/table/table.ts';
+import { type Group, GROUPS, valuesIn } from '../settings/rows.ts';
 import { longOf } from './options.ts';
 import { type OptionRow, SECTIONS, type Settable } from './option-rows.ts';
 import type { OptionHelp, ShownOption } from './program-call.ts';

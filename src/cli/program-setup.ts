@@ -4,11 +4,11 @@ import type { NotifyTestOptions } from './notify.ts';
 import type { RunOptions } from './options.ts';
 import type { Add, Call } from './program-call.ts';
 import { addOptions, repeatable, WORKSPACE } from './program-options.ts';
-import { NOTICES } from '../settings/table/front.ts';
+import { TABLE } from '../settings/table.ts';
 import type { TrustOptions } from './trust.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'];
-const { notify } = NOTICES;
+const { notify } = TABLE.notices;
 
 /** Adds the commands that prepare a workspace and this machine. */
 export function setupCommands(add: Add, { isCalled, help, done }: Call): void {

@@ -156,11 +156,11 @@ function define(
   skillCommand(add, call);
   documentedCommands(program, call);
   program.command('complete', { hidden: true }).action(async () => {
-    const { complete } = await import('./complete.ts');
+    const [{ complete }, { optionHelp }] = await Promise.all([import('./complete.ts'), import('./help.ts')]);
     done(
       await complete(
         command,
-        define(['help'], [], null, () => {}),
+        define(['help'], [], optionHelp(true), () => {}),
       ),
     );
   });

@@ -5,7 +5,7 @@ import type { StartRequest } from '../loops/loops.ts';
 import { fileOrText } from '../loops/given-prompt.ts';
 import { resolveAliases, SETTING_ALIASES } from '../settings/aliases.ts';
 import type { AgentSettings } from '../settings/settings.ts';
-import { GROUPS, LOOP_GROUPS, type LoopRows } from '../settings/table/table.ts';
+import { GROUPS, LOOP_GROUPS, type LoopRows } from '../settings/rows.ts';
 import type { FailAction } from '../loop/policy.ts';
 import {
   describeProblem,

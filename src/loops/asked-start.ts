@@ -3,7 +3,7 @@ import { isRecord } from '../loop/shape.ts';
 import { NO_PROMPT, readBase } from '../owner/prompt-source.ts';
 import type { StartRequest } from '../owner/make-request.ts';
 import { FLAGS, leaves } from '../settings/settings.ts';
-import { GROUPS } from '../settings/table/table.ts';
+import { GROUPS } from '../settings/rows.ts';
 import { UserError, reasonOf } from '../user-error.ts';
 import { CHILD_SETTINGS, type ChildStart } from './child-start.ts';
 

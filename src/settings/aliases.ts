@@ -7,8 +7,7 @@
 import type { PresetName } from '../loop/policy.ts';
 import { isRecord } from '../loop/shape.ts';
 import type { Settings } from './settings.ts';
-import type { Rows } from './table/rows.ts';
-import { ROWS } from './table/table.ts';
+import { type Rows, ROWS } from './rows.ts';
 
 export const SETTING_ALIASES: ReadonlyMap<string, string> = aliasesIn(ROWS);
 

@@ -7,7 +7,7 @@
  */
 import { isRecord } from '../loop/shape.ts';
 import { leaves, LOCAL_SETTINGS_FILE, SETTINGS_FILE, type Settings } from './settings.ts';
-import { GROUPS } from './table/table.ts';
+import { GROUPS } from './rows.ts';
 
 /** The normalised content of one settings file, without what needs no consent. */
 export interface SettingsContent {

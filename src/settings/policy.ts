@@ -6,8 +6,7 @@ import type { PolicyInput } from '../loop/validate.ts';
 import { isRecord } from '../loop/shape.ts';
 import { type CheckSettings, leaves, mergeDeep, nested, type Settings, type Time } from './settings.ts';
 import { sandboxPolicy } from './sandbox.ts';
-import { type Row, zeroOf } from './table/rows.ts';
-import { type SettingPath, VALUES } from './table/table.ts';
+import { type Row, type SettingPath, VALUES, zeroOf } from './rows.ts';
 import { parseDuration, parseSize } from './values.ts';
 import { durationText } from '../loop/counted.ts';
 
@@ -138,8 +137,7 @@ export function policyInput(settings: Settings, base: Policy, workspace: string)
             tasks: scm.tasks,
             // An agent in a terminal has no answer that could be read.
             message: settings.interactive === true ? 'plain' : 'agent',
-            timeoutMs:
-              scm.timeout === undefined ? TASK_MS : nullIfZero(milliseconds('scm.timeout', scm.timeout)),
+            timeoutMs: scm.timeout === undefined ? TASK_MS : milliseconds('scm.timeout', scm.timeout) || null,
           },
         }),
   };
@@ -358,11 +356,6 @@ const PLAIN_COMMIT: CommitPolicy = {
 
 function milliseconds(setting: string, value: Time | undefined): number | undefined {
   return value === undefined ? undefined : parseDuration(setting, String(value));
-}
-
-/** A timeout of 0 means unlimited. */
-function nullIfZero(ms: number | undefined): number | null | undefined {
-  return ms === 0 ? null : ms;
 }
 
 function time(ms: number | null): string | null {

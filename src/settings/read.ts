@@ -16,8 +16,7 @@ import { secretPlaceIn } from './notify.ts';
 import { readUserSettings, type UserSettings } from './user-settings.ts';
 import { leaves, LOCAL_SETTINGS_FILE, mergeSettings, SETTINGS_FILE, type Settings } from './settings.ts';
 import type { SchemaProblem } from './schema.ts';
-import type { Rows } from './table/rows.ts';
-import { ROWS } from './table/table.ts';
+import { type Rows, ROWS } from './rows.ts';
 
 /** Null for a loop that uses no settings files, not even those of the user. */
 export async function readSettings(workspace: string | null): Promise<SettingsFiles> {

@@ -1,10 +1,7 @@
 /** The schema of the settings files, made from the table. Loaded only to validate a file, since zod is large. */
 import * as z from 'zod';
 import { NOTICE_KINDS } from '../loop/notice.ts';
-import { FAIL_ACTIONS, ON_PROTECTED_CHANGE, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
-import { type Kinds, MCP_CHANGES, PROMPT_WAYS, type Row, type Rows } from './table/rows.ts';
-import { ROWS } from './table/table.ts';
-import { sentences } from './table/sentences.ts';
+import { CHOICES, type Kinds, type Row, type Rows, ROWS, sentences } from './rows.ts';
 import { DURATION, SIZE, VARIABLE } from './values.ts';
 
 /** An invalid value with its path and a sentence that starts with `must`, or an unknown key. */
@@ -95,12 +92,12 @@ const KINDS: { readonly [Kind in keyof Kinds]: z.ZodType<Kinds[Kind]> } = {
   time,
   timeout: time,
   size: z.union([z.int(A_SIZE).min(1, A_SIZE), z.string().regex(SIZE, A_SIZE)], { error: A_SIZE }),
-  preset: oneOf(PRESET_NAMES),
-  until: oneOf(UNTILS),
-  'protected-change': oneOf(ON_PROTECTED_CHANGE),
-  'fail-action': oneOf(FAIL_ACTIONS, 'must be APPEND, PREPEND, or REPLACE'),
-  'prompt-way': oneOf(PROMPT_WAYS),
-  'notice-kind': oneOf(NOTICE_KINDS),
+  preset: oneOf(CHOICES.preset),
+  until: oneOf(CHOICES.until),
+  'protected-change': oneOf(CHOICES['protected-change']),
+  'fail-action': oneOf(CHOICES['fail-action'], 'must be APPEND, PREPEND, or REPLACE'),
+  'prompt-way': oneOf(CHOICES['prompt-way']),
+  'notice-kind': oneOf(CHOICES['notice-kind']),
   'notice-commands': fields(
     Object.fromEntries(
       NOTICE_KINDS.map((kind) => [
@@ -109,7 +106,7 @@ const KINDS: { readonly [Kind in keyof Kinds]: z.ZodType<Kinds[Kind]> } = {
       ]),
     ),
   ),
-  'mcp-change': oneOf(MCP_CHANGES),
+  'mcp-change': oneOf(CHOICES['mcp-change']),
 };
 
 const SETTINGS = object(ROWS);

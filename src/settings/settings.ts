@@ -3,9 +3,9 @@
  * the only way from a setting to the loop.
  */
 import { isRecord } from '../loop/shape.ts';
-import { type FrontRows, type LoopRows, VALUES } from './table/table.ts';
+import { type FrontRows, type LoopRows, VALUES } from './rows.ts';
 
-export type { McpChange, Size, Time } from './table/rows.ts';
+export type { McpChange, Size, Time } from './rows.ts';
 
 /** One key for each row of the table. */
 export interface Settings extends LoopRows, FrontRows {}

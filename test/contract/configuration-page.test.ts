@@ -6,9 +6,7 @@ import { presets } from '../../src/loop/presets.ts';
 import { OUTSIDE_POLICY, settingsOf } from '../../src/settings/policy.ts';
 import { jsonSchema } from '../../src/settings/schema.ts';
 import { FLAGS } from '../../src/settings/settings.ts';
-import { type Kinds, PROMPT_WAYS, type Row } from '../../src/settings/table/rows.ts';
-import { sentences } from '../../src/settings/table/sentences.ts';
-import { VALUES } from '../../src/settings/table/table.ts';
+import { type Kinds, PROMPT_WAYS, type Row, sentences, VALUES } from '../../src/settings/rows.ts';
 
 it('settings.schema.json is the schema as JSON', async () => {
   await expect(`${JSON.stringify(jsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
@@ -28,7 +26,7 @@ function page(): string {
     return `| \`${path}\` | ${typeOf(row)} | ${byDefault} | ${flag === undefined ? '' : `\`${flag}\``} | ${sentences(row)} |`;
   });
   return [
-    '<!-- Made by `npm run docs` from src/settings/table/. Do not edit. -->',
+    '<!-- Made by `npm run docs` from src/settings/table.ts. Do not edit. -->',
     '',
     '# Configuration',
     '',

@@ -63,6 +63,7 @@ it('a command or an option that does not exist is noticed', () => {
     'ralph rnu "x"',
     'ralph run x --cheek "y"',
     'ralph worktree murge NAME',
+    'ralph help rnu --all',
     'ralph ls [--al]',
     'ralph help sandbx',
   ])

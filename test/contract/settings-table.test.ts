@@ -7,11 +7,13 @@ import { flagSettings } from '../../src/cli/options.ts';
 import { OUTSIDE_POLICY, settingsOf } from '../../src/settings/policy.ts';
 import { findSchemaProblems } from '../../src/settings/schema.ts';
 import { FLAGS, leaves, nested } from '../../src/settings/settings.ts';
-import { type Kinds, type Row } from '../../src/settings/table/rows.ts';
-import { VALUES } from '../../src/settings/table/table.ts';
+import { type Kinds, type Row, VALUES } from '../../src/settings/rows.ts';
 
 const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
 const rows = [...VALUES].filter(([path]) => !path.includes('[]'));
+
+/** A file names its schema; commands for notices are shown where there are some. */
+const UNLISTED = ['$schema', 'on'];
 
 /** A value for each type: as a file has it, and as the command line has it. */
 const EXAMPLES: { readonly [Kind in keyof Kinds]: readonly [Kinds[Kind], unknown] } = {
@@ -37,6 +39,27 @@ const EXAMPLES: { readonly [Kind in keyof Kinds]: readonly [Kinds[Kind], unknown
   'mcp-change': ['stop', 'stop'],
 };
 
+/** The compiler infers types from the rows, so it does not refuse a misspelled part. */
+const PARTS: Readonly<Record<keyof Row, true>> = {
+  type: true,
+  list: true,
+  parts: true,
+  short: true,
+  required: true,
+  alias: true,
+  flag: true,
+  secondFlag: true,
+  off: true,
+  only: true,
+  says: true,
+  more: true,
+  default: true,
+  byDefault: true,
+  zero: true,
+  blankIsDefault: true,
+  everyday: true,
+};
+
 function exampleOf({ type, list, short }: Row): readonly [unknown, unknown] {
   const [inFile, given] = type === undefined ? ['x', 'x'] : EXAMPLES[type];
   const item = short === undefined ? inFile : { [short]: inFile };
@@ -44,26 +67,28 @@ function exampleOf({ type, list, short }: Row): readonly [unknown, unknown] {
 }
 
 describe.each(rows)('the setting %s', (path, row) => {
-  const [inFile, given] = exampleOf(row);
+  const [inFile] = exampleOf(row);
+
+  it('has only what a row can have', () => {
+    expect(Object.keys(row).filter((part) => !(part in PARTS))).toEqual([]);
+  });
 
   it('is accepted in a file, and not with another type', () => {
     expect(findSchemaProblems(nested(path, inFile))).toEqual([]);
     expect(findSchemaProblems(nested(path, Symbol('no value')))).toHaveLength(1);
   });
 
-  it.runIf(path !== '$schema' && path !== 'on')('is shown by ralph config', () => {
-    expect({ ...OUTSIDE_POLICY, ...settingsOf(presets.default.policy) }).toHaveProperty([path]);
-  });
-
-  it('is in docs/configuration.md', () => {
+  it('is shown by ralph config and in docs/configuration.md', () => {
+    const known = [...Object.keys({ ...OUTSIDE_POLICY, ...settingsOf(presets.default.policy) }), ...UNLISTED];
+    expect(known).toContain(path);
     expect(page).toContain(`| \`${path}\` |`);
   });
+});
 
-  const flag = FLAGS[path];
-  it.runIf(flag !== undefined)('is what its option sets', () => {
-    expect(commandOptions().get('run')).toContain(flag);
-    const key = flag?.slice(2).replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase()) ?? '';
-    const settings = flagSettings({ [key]: given });
-    expect([...leaves(settings)]).toEqual([...leaves(nested(path, inFile))]);
-  });
+it.each(rows.filter(([path]) => path in FLAGS))('the setting %s is what its option sets', (path, row) => {
+  const [inFile, given] = exampleOf(row);
+  const { [path]: flag = '' } = FLAGS;
+  expect(commandOptions().get('run')).toContain(flag);
+  const key = flag.slice(2).replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+  expect([...leaves(flagSettings({ [key]: given }))]).toEqual([...leaves(nested(path, inFile))]);
 });

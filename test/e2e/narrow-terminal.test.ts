@@ -62,7 +62,7 @@ it('ralph config fits and loses nothing', async () => {
   expect(cells('checks')[0]).toContain(JSON.stringify(LONG).replaceAll(' ', ''));
 });
 
-it('ralph ls and ralph status cut the task', async () => {
+it('ralph ls cuts the task, and ralph status wraps it at words', async () => {
   await rig.does(
     'run',
     'a task '.repeat(20),
@@ -73,12 +73,13 @@ it('ralph ls and ralph status cut the task', async () => {
     '--',
     ...rig.plain('exit 1'),
   );
-  for (const command of ['ls', 'status']) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
-    const lines = await shown(command);
-    expect(lines.filter((line) => line.length > 80)).toEqual([]);
-    expect(lines[1]).toMatch(/^a-loop-with-a-rather-long-name .*…$/);
-  }
+  const list = await shown('ls');
+  expect(list.filter((line) => line.length > 80)).toEqual([]);
+  expect(list[1]).toMatch(/^a-loop-with-a-rather-long-name .*…$/);
+  const status = await shown('status');
+  // A path stays in one piece.
+  expect(status.filter((line) => line.length > 80 && !line.startsWith('Logs: '))).toEqual([]);
+  expect(status.join('\n')).toMatch(/^Task: a task[ akst]+\n {2}(?:task|a task)[ akst]*…?$/m);
 });
 
 it('ralph report and the end of a loop have the same text, wrapped at words, and name the first step', async () => {

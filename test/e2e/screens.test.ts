@@ -105,7 +105,7 @@ function steady(text: string, on: Rig): string {
   return `${text
     .replaceAll(on.folder, '/tmp/ralph-rig')
     .replaceAll(/\d{4}-\d\d-\d\d([ T])\d\d:\d\d:\d\d/g, '2026-01-01$100:00:00')
-    .replaceAll(/-PID\d+-/g, '-PID12345-')
+    .replaceAll(/-PID\d+-\d+/g, '-PID12345-0001')
     .replaceAll(/process \d+/g, 'process 12345')
     .replaceAll(/\d{8}-\d{6}-\d+/g, '20260101-000000-12345')
     .replaceAll(/\b\d+s\b/g, '0s')

@@ -60,7 +60,9 @@ describe('the page with everything', () => {
   it('of ralph names every command, and the exit codes', async () => {
     const text = await page('help', '--all');
     const commands = [...commandOptions().keys()].map((name) => name.split(' ')[0]);
-    expect(commands.filter((name) => name !== 'ralph' && !text.includes(`\n  ${name}`))).toEqual([]);
+    // A shell calls `complete`, and document 003 has `ralph ralph`.
+    const hidden = new Set(['complete', 'ralph']);
+    expect(commands.filter((name = '') => !hidden.has(name) && !text.includes(`\n  ${name}`))).toEqual([]);
     expect(text).toContain('Exit codes: 0 done');
   });
 

@@ -40,7 +40,7 @@ const COMMANDS: readonly (readonly [command: string, code: number])[] = [
   ['story it --json', 2],
   ['status it', 2],
   ['status it --json', 2],
-  ['status', 0],
+  ['status', 2],
   ['ls', 0],
   ['ls --json', 0],
   ['resume it', 2],

@@ -1,6 +1,16 @@
-/** What a row of the table can have, and the types that follow from it. */
-import type { NoticeKind } from '../../loop/notice.ts';
-import type { FailAction, OnProtectedChange, PresetName, Until } from '../../loop/policy.ts';
+/** What a row of the table can have, and what follows from the rows: types, paths and sentences. */
+import { NOTICE_KINDS, type NoticeKind } from '../loop/notice.ts';
+import {
+  FAIL_ACTIONS,
+  type FailAction,
+  ON_PROTECTED_CHANGE,
+  type OnProtectedChange,
+  PRESET_NAMES,
+  type PresetName,
+  type Until,
+  UNTILS,
+} from '../loop/policy.ts';
+import { TABLE } from './table.ts';
 
 export interface Row {
   /** Absent for an object. */
@@ -113,3 +123,90 @@ export type PathIn<R> = {
         | (R[Key] extends { readonly list: string } ? never : `${Key}.${PathIn<Parts>}`)
     : Key;
 }[keyof R & string];
+
+/** The settings of a loop; a program that uses the library has the same. */
+export interface LoopRows
+  extends
+    SettingsIn<Groups['task']>,
+    SettingsIn<Groups['agent']>,
+    SettingsIn<Groups['checks']>,
+    SettingsIn<Groups['limits']> {}
+
+/** The settings of the front that shows the loop. */
+export interface FrontRows
+  extends
+    SettingsIn<Groups['file']>,
+    SettingsIn<Groups['notices']>,
+    SettingsIn<Groups['assistants']>,
+    SettingsIn<Groups['output']> {}
+
+export interface OutputFlags extends OptionsIn<Groups['output']> {}
+export interface LimitFlags extends OptionsIn<Groups['limits']> {}
+export interface LoopFlags
+  extends
+    OptionsIn<Groups['task']>,
+    OptionsIn<Groups['agent']>,
+    OptionsIn<Groups['checks']>,
+    OptionsIn<Groups['notices']> {}
+
+type Groups = typeof TABLE;
+export type Group = keyof Groups;
+
+/** The path of every setting that has a value of its own: `maxTime`, `agent.name`. */
+export type SettingPath = { [Name in Exclude<Group, 'file'>]: PathIn<Groups[Name]> }[Exclude<Group, 'file'>];
+
+/** The groups of `LoopRows`. */
+export const LOOP_GROUPS: readonly Group[] = ['task', 'agent', 'checks', 'limits'];
+
+/** The rows by their groups, in the order of the pages. */
+export const GROUPS: Readonly<Record<Group, Rows>> = TABLE;
+
+/** All rows of the first level. */
+export const ROWS: Rows = Object.fromEntries(Object.values(GROUPS).flatMap((rows) => Object.entries(rows)));
+
+/** The rows with a value of their own below these, by their paths; parts of items are `checks[].hint`. */
+export function valuesIn(rows: Rows, before = ''): ReadonlyMap<string, Row> {
+  const found = new Map<string, Row>();
+  for (const [key, row] of Object.entries(rows)) {
+    const { type, list, parts = {} } = row;
+    if (type !== undefined || list !== undefined) found.set(before + key, row);
+    const inner = valuesIn(parts, `${before}${key}${list === undefined ? '' : '[]'}.`);
+    for (const [path, part] of inner) found.set(path, part);
+  }
+  return found;
+}
+
+/** The rows with a value of their own, by their paths. */
+export const VALUES: ReadonlyMap<string, Row> = valuesIn(ROWS);
+
+/** The values of the types that have only some. */
+export const CHOICES: {
+  readonly preset: typeof PRESET_NAMES;
+  readonly until: typeof UNTILS;
+  readonly 'protected-change': typeof ON_PROTECTED_CHANGE;
+  readonly 'fail-action': typeof FAIL_ACTIONS;
+  readonly 'prompt-way': typeof PROMPT_WAYS;
+  readonly 'notice-kind': typeof NOTICE_KINDS;
+  readonly 'mcp-change': typeof MCP_CHANGES;
+} = {
+  preset: PRESET_NAMES,
+  until: UNTILS,
+  'protected-change': ON_PROTECTED_CHANGE,
+  'fail-action': FAIL_ACTIONS,
+  'prompt-way': PROMPT_WAYS,
+  'notice-kind': NOTICE_KINDS,
+  'mcp-change': MCP_CHANGES,
+};
+
+/** What pages say about a setting: whole sentences. */
+export function sentences(row: Row): string {
+  const { says, more, alias } = row;
+  const zero = zeroOf(row);
+  const all = [
+    `${says.slice(0, 1).toUpperCase()}${says.slice(1)}${zero === undefined ? '' : ` (0 = ${zero})`}.`,
+    ...(more === undefined ? [] : [more]),
+    ...(alias === undefined ? [] : [`Alias: \`${alias}\`.`]),
+  ];
+  // A page would take a tag for HTML.
+  return all.join(' ').replaceAll(/<\w+>…<\/\w+>/g, '`$&`');
+}
