@@ -32,6 +32,11 @@ function replace(url) {
     process.exitCode = 2;
     return;
   }
+  if (files.length === 0) {
+    process.stderr.write('no placeholder is left; the address of the repository is in package.json\n');
+    process.exitCode = 1;
+    return;
+  }
   for (const file of files) writeFileSync(file, readFileSync(file, 'utf8').replaceAll(PLACEHOLDER, url));
   process.stdout.write(`replaced the placeholder in ${files.length} files\n`);
 }

@@ -56,7 +56,7 @@ const THEMES = {
   },
 };
 
-/** What the numbers of an escape sequence switch on; all others end what they are the end of. */
+/** What the numbers of an escape sequence switch on; all others switch off. */
 const STYLES = { 1: 'bold', 2: 'dim', 31: 'red', 32: 'green', 33: 'yellow', 36: 'cyan' };
 const ENDS = { 0: Object.values(STYLES), 22: ['bold', 'dim'], 39: ['red', 'green', 'yellow', 'cyan'] };
 

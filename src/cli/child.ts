@@ -3,7 +3,7 @@ import type { StartRequest } from '../loops/loops.ts';
 import { statusText } from '../text/status.ts';
 import { hall } from './hall.ts';
 import type { RunOptions } from './options.ts';
-import { print, printJson, readerHere, warn } from './print.ts';
+import { print, printAsIs, printJson, readerHere, warn } from './print.ts';
 
 /** Starts a child loop from inside a sandbox, and shows how it ends unless it is left in the background. */
 export async function startChild(
@@ -27,6 +27,6 @@ export async function startChild(
   if (rest.is !== 'resting') return 1;
   const { record } = rest.loop.summary;
   if (json === true) printJson(record);
-  else print(`${statusText(rest.loop, readerHere())}\n`);
+  else printAsIs(`${statusText(rest.loop, readerHere())}\n`);
   return record.exitCode;
 }

@@ -57,8 +57,7 @@ export async function loopAndWords(
   const fitting = rows.filter(FITS[command].test);
   const [only, ...more] = fitting;
   if (rows.length === 0) throw noLoops();
-  if (only === undefined)
-    throw new UserError(`no loop in this workspace ${FITS[command].that}; here are: ${namesOf(rows)}`);
+  if (only === undefined) throw new UserError(`${FITS[command].none}; here are: ${namesOf(rows)}`);
   const that = rows.length === 1 ? '' : ` that ${FITS[command].that}`;
   if (more.length === 0) return { loop: sayChosen(only, `the only one in this workspace${that}`), words };
   throw new UserError(
@@ -87,12 +86,25 @@ const READS: ReadonlySet<string> = new Set(['status', 'logs', 'story']);
 
 const isOpen = ({ status, record }: LoopRow): boolean => record.outcome === null && status !== 'unreadable';
 
-/** The loops that a command can be about, and what they have in common. */
-const FITS: Readonly<Record<Fitting, { readonly test: (row: LoopRow) => boolean; readonly that: string }>> = {
-  tell: { test: isOpen, that: 'has not ended' },
-  set: { test: isOpen, that: 'has not ended' },
-  answer: { test: ({ questions = [] }) => questions.length > 0, that: 'has an open question' },
-  diff: { test: () => true, that: 'exists' },
+interface Fit {
+  readonly test: (row: LoopRow) => boolean;
+  /** What the loops that fit have in common, and what is said if none does. */
+  readonly that: string;
+  readonly none: string;
+}
+
+const OPEN = { test: isOpen, that: 'has not ended', none: 'every loop in this workspace has ended' };
+
+/** The loops that a command can be about. */
+const FITS: Readonly<Record<Fitting, Fit>> = {
+  tell: OPEN,
+  set: OPEN,
+  answer: {
+    test: ({ questions = [] }) => questions.length > 0,
+    that: 'has an open question',
+    none: 'no loop in this workspace has an open question',
+  },
+  diff: { test: () => true, that: 'exists', none: 'there is no loop in this workspace' },
 };
 
 const USAGE: Readonly<Record<Fitting, string>> = {

@@ -10,15 +10,16 @@ import { CHOICES, VALUES } from '../settings/rows.ts';
 import { visible } from '../text/one-line.ts';
 import { hall } from './hall.ts';
 import { longOf } from './options.ts';
-import { print } from './print.ts';
+import { pageNames } from './pages.ts';
+import { printAsIs } from './print.ts';
 import { SET_KEYS } from './set.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** Prints what the last of these words can be, in the command that the others are. */
 export async function complete(words: readonly string[], program: Command): Promise<number> {
   const { kind, words: found = [] } = await completionsOf(words, program).catch(() => NOTHING);
-  print(`${kind}\n`);
-  for (const { value, what } of found) print(`${value}\t${visible(what)}\n`);
+  printAsIs(`${kind}\n`);
+  for (const { value, what } of found) printAsIs(`${value}\t${visible(what)}\n`);
   return 0;
 }
 
@@ -38,6 +39,8 @@ async function completionsOf(words: readonly string[], program: Command): Promis
   // bash cuts `--agent=cl` at the sign.
   const line = words.filter((word, at) => word !== '=' || at === words.length - 1);
   const typed = line.at(-1) === '=' ? '' : (line.at(-1) ?? '');
+  if (line.length === 2 && line[0] === 'help')
+    return fitting([...commandsOf(program), ...named(pageNames())], typed);
   const place = placeAfter(line.slice(0, -1), program);
   if (place === null) return { kind: 'files' };
   const { command, option, argument, folder } = place;

@@ -129,9 +129,14 @@ export class Console implements LoopObserver {
     this.line(`${this.#stamp()}${paint('cyan', '[ralph]')} ${this.#spec.name}: ${oneLine(asTyped(line))}`);
   }
 
-  /** Lines of the final report, and errors. */
+  /** Lines of errors and advice. */
   say(text: string): void {
-    for (const line of asTyped(text).split('\n')) this.line(`${this.#stamp()}${line}`);
+    this.show(asTyped(text));
+  }
+
+  /** Lines as they are, also those that people have written. */
+  show(text: string): void {
+    for (const line of text.split('\n')) this.line(`${this.#stamp()}${line}`);
   }
 
   /** The columns that a line of the final report may have; unlimited without a terminal. */

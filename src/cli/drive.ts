@@ -10,6 +10,7 @@ import { printJson } from './print.ts';
 import { paint } from './screen.ts';
 import { keepAwakeForChildren } from '../background/background.ts';
 import { isError, summary } from '../text/summary.ts';
+import { asTyped } from './typed-name.ts';
 
 /** Drives a loop in the foreground and shows it; returns the exit code. Calls `ended` when it ends or pauses. */
 export async function drive(
@@ -94,8 +95,8 @@ export async function finish(
   if (isError(end)) view.say(`ralph: error: ${end.reason}`);
   const { isTemporary } = options;
   const { width, height } = view;
-  const beside = { home: process.env['HOME'], width, height, isTemporary };
-  for (const line of summary(facts, beside)) view.say(line);
+  const beside = { home: process.env['HOME'], width, height, isTemporary, advise: asTyped };
+  for (const line of summary(facts, beside)) view.show(line);
   return isPrinted ? end.exitCode : 3;
 }
 

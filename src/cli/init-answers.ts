@@ -37,6 +37,12 @@ export function list(answer: string): readonly string[] {
     .filter((part) => part !== '');
 }
 
+/** The commands between commas that a space follows, outside of quotes: one in `--ext .js,.ts` is part of its command. */
+export function commands(answer: string): readonly string[] {
+  const parts = answer.match(/(?:"[^"]*"|'[^']*'|,(?!\s)|[^,])+/g) ?? [];
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
 export function iterations(answer: string): Answer<number> {
   const text = answer.trim();
   const value = text === '' ? 10 : Number(text);

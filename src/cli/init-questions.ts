@@ -26,8 +26,11 @@ export async function askForSettings(
   isAdvanced: boolean,
 ): Promise<Settings> {
   const { agents } = found;
-  if (agents.length > 0)
-    prompter.note(`Agents found: ${agents.map(({ command, login }) => `${command} (${login})`).join(', ')}`);
+  prompter.note(
+    agents.length > 0
+      ? `Agents found: ${agents.map(({ command, login }) => `${command} (${login})`).join(', ')}`
+      : 'No supported agent found (see ralph agents). Any command that reads its\nprompt from stdin works, for example ./my-agent.',
+  );
   const [command, ...flags] = await askUntilValid(
     prompter,
     { text: 'Agent: ', suggestion: agents[0]?.command },
@@ -86,13 +89,13 @@ async function askForChecks(prompter: Prompter, found: Suggestions): Promise<rea
   const offered = found.checks.map(({ command }) => command);
   if (offered.length > 0)
     prompter.note('Checks found here: Enter accepts them, typing replaces them, ← edits them.');
-  const checks = answers.list(
+  const checks = answers.commands(
     await prompter.ask({
-      text: 'Checks that must pass, separated by commas: ',
+      text: 'Checks that must pass (several as: npm test, npm run lint): ',
       ...(offered.length === 0 ? {} : { suggestion: offered.join(', ') }),
     }),
   );
-  if (checks.length === 0) prompter.note(NO_CHECKS);
+  prompter.note(checks.length === 0 ? NO_CHECKS : checks.map((check) => `Check: ${check}`).join('\n'));
   return checks;
 }
 
@@ -132,7 +135,7 @@ export async function askUntilValid<Value>(
   parse: (answer: string) => Answer<Value>,
 ): Promise<Value> {
   for (;;) {
-    // oxlint-disable-next-line no-await-in-loop -- as above
+    // oxlint-disable-next-line no-await-in-loop -- a person answers one question after the other
     const answer = parse(await prompter.ask(question));
     if (answer.ok) return answer.value;
     prompter.error(answer.problem);

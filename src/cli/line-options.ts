@@ -26,9 +26,9 @@ function supportsUnicode(): boolean {
 
 export type Colour = 'cyan' | 'dim' | 'green' | 'red' | 'yellow' | 'bold';
 
-/** Colours text on a terminal that has colours, unless `NO_COLOR` is set. */
 export type Paint = (colour: Colour, text: string) => string;
 
+/** Colours text on a terminal that has colours, unless `NO_COLOR` is set. */
 export function painter(stream: NodeJS.WriteStream): Paint {
   return (colour, text) =>
     stream.isTTY && stream.hasColors() && process.env['NO_COLOR'] === undefined

@@ -16,7 +16,7 @@ import { UserError } from '../user-error.ts';
 import { hall } from './hall.ts';
 import { oneOf } from './options.ts';
 import { painter, type Paint } from './line-options.ts';
-import { print, printColumns, printJson, terminalWidth, warn } from './print.ts';
+import { print, printAsIs, printColumns, printJson, terminalWidth, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph ls`: lists the loops of this workspace, or of all workspaces. */
@@ -37,7 +37,9 @@ export async function ls(options: LsOptions): Promise<number> {
   else if (format === 'names') for (const { name } of rows) print(`${name}\n`);
   else if (rows.length > 0 && format === 'table') printColumns(workerTable(rows, Date.now()));
   else if (rows.length > 0)
-    print(loopLines(tree ? inTree(found) : flat(byNeed(found)), { isOfAll: all, width: terminalWidth() }));
+    printAsIs(
+      loopLines(tree ? inTree(found) : flat(byNeed(found)), { isOfAll: all, width: terminalWidth() }),
+    );
   else if (format === null && (await loops.list({ workspace })).length === 0)
     warn(`${all ? NONE_AT_ALL : NONE_HERE}\n`);
   for (const note of strayNotes(await loops.strays(workspace))) warn(`note: ${note}\n`);

@@ -1,6 +1,5 @@
-/** The options of the commands that start a loop or show its settings, in the groups and the order of their help. */
-import type { Row } from '../settings/rows.ts';
-import type { Group } from '../settings/rows.ts';
+/** Which options each command has: groups of settings, and rows of the same form for what is no setting. */
+import type { Group, Row } from '../settings/rows.ts';
 
 /** The commands whose options are settings. */
 export type Settable = (typeof SETTING_OPTIONS)[number];

@@ -7,7 +7,7 @@ import { closest } from '../settings/closest.ts';
 import { pageOnTerminal, withoutNotes } from '../text/page.ts';
 import { UserError } from '../user-error.ts';
 import { painter } from './line-options.ts';
-import { print, terminalWidth } from './print.ts';
+import { printAsIs, terminalWidth } from './print.ts';
 
 /** `ralph help TOPIC`, for a word that is no command. */
 export async function helpOn(word: string, commands: readonly string[]): Promise<number> {
@@ -16,10 +16,9 @@ export async function helpOn(word: string, commands: readonly string[]): Promise
   if (topic === INDEX) return showPage('README');
   if (topics.includes(topic)) return showPage(topic);
   const near = closest(word, [...commands, ...topics]);
-  // The help of a command comes before the page of the same name.
-  const listed = topics.map((name) => (commands.includes(name) ? `${name}.md` : name));
+  const meant = near === null ? '' : ` (did you mean ${near}?)`;
   throw new UserError(
-    `unknown command or topic '${word}'${near === null ? '' : ` (did you mean ${near}?)`}; list the commands with: ralph help --all; the topics are ${listed.join(', ')}`,
+    `unknown command or topic '${word}'${meant}; list the commands with: ralph help --all; the topics with: ralph help topics`,
   );
 }
 
@@ -27,7 +26,7 @@ export async function helpOn(word: string, commands: readonly string[]): Promise
 export async function showPage(name: string): Promise<number> {
   const markdown = readFileSync(new URL(`${name}.md`, PAGES), 'utf8');
   if (!process.stdout.isTTY) {
-    print(withoutNotes(markdown));
+    printAsIs(withoutNotes(markdown));
     return 0;
   }
   const paint = painter(process.stdout);
@@ -40,12 +39,12 @@ export async function showPage(name: string): Promise<number> {
   // As git does: `less` shows colours, and ends at once where the page fits the screen.
   const env = { LESS: 'FRX', ...process.env };
   const code = PAGER === '' ? null : await runAttached([...argv], { cwd: process.cwd(), env, input: text });
-  if (code === null || code === 126 || code === 127) print(text);
+  if (code === null || code === 126 || code === 127) printAsIs(text);
   return 0;
 }
 
 /** The names of all pages that are topics. */
-function pageNames(): readonly string[] {
+export function pageNames(): readonly string[] {
   try {
     return readdirSync(PAGES)
       .filter((file) => file.endsWith('.md') && !NO_TOPICS.has(file))

@@ -34,13 +34,14 @@ export function printColumns(rows: readonly (readonly string[])[]): void {
   printAsIs(columns(rows, { width: terminalWidth() }));
 }
 
-/** Who reads stdout: where their home is, when they read, and how wide it is. */
+/** Who reads stdout: where their home is, when they read, how wide it is, and under which name they know Ralph. */
 export function readerHere(): {
   readonly home: string | undefined;
   readonly now: number;
   readonly width: number;
+  readonly advise: typeof asTyped;
 } {
-  return { home: process.env['HOME'], now: Date.now(), width: terminalWidth() };
+  return { home: process.env['HOME'], now: Date.now(), width: terminalWidth(), advise: asTyped };
 }
 
 /** The columns of the terminal that stdout is; unlimited for a file, a pipe or a terminal that does not know its width. */

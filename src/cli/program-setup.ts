@@ -48,7 +48,9 @@ export function setupCommands(add: Add, { isCalled, help, done }: Call): void {
     const { config: show } = await import('./config.ts');
     done(await show(options));
   });
-  add('notify', 'check where notices of loops are sent')
+  const notices = add('notify', 'check where notices of loops are sent');
+  notices.helpCommand('help [command]', 'print the help of a command');
+  notices
     .command('test')
     .description('send a test notice, as the settings and --notify say')
     .option('--to <name>', 'send it to this one only')

@@ -19,7 +19,7 @@ import { print, terminalWidth, warn } from './print.ts';
 /** Runs the command that the arguments name; returns the exit code. */
 export async function runProgram(args: readonly string[]): Promise<number> {
   const { words: given, command } = splitCommand(withDefaultCommand(args));
-  const isWhole = given[0] === 'help' && given.includes('--all');
+  const isWhole = asksForHelp(given) && given.includes('--all');
   const words = isWhole ? given.filter((word) => word !== '--all') : given;
   const help = args.length === 0 || asksForHelp(words) ? await import('./help.ts') : null;
   let code = 0;
@@ -29,7 +29,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const firstPage = (): string => help?.firstPage(program, Math.min(80, terminalWidth())) ?? '';
   if (isWhole) program.addHelpText('after', HELP);
   else program.configureHelp({ formatHelp: firstPage });
-  const problem = wrongTask(words);
+  const problem = wrongHelp(words) ?? wrongTask(words);
   if (problem !== null) {
     warn(`ralph: error: ${problem}\n`);
     return codeFor(words, 2);
@@ -63,6 +63,12 @@ function asksForHelp([first, ...rest]: readonly string[]): boolean {
 /** The exit code of an error: in document 003, every error of `spawn` and of `ralph ralph` exits with 1. */
 function codeFor([name]: readonly string[], code: number): number {
   return name === 'spawn' || name === 'ralph' ? 1 : code;
+}
+
+/** An option that `ralph help` does not have. */
+function wrongHelp([first, ...rest]: readonly string[]): string | null {
+  const option = first === 'help' ? rest.find((word) => /^-(?!h$|-help$)/.test(word)) : undefined;
+  return option === undefined ? null : `unknown option '${option}' of ralph help; it has only --all`;
 }
 
 /** What `ralph help` is asked for, if it is no command: the topic of a page. */
@@ -203,7 +209,7 @@ Examples:
   ralph demo
   ralph init
   ralph run "fix the failing tests" --check "npm test" --agent claude
-  ralph run -f PROMPT.md --check "cargo test" -m 20 --agent codex --model gpt-5.5
+  ralph run -f PROMPT.md --check "cargo test" -m 20 --agent codex
   ralph run -f PROMPT.md --check "make test" -- ./my-agent --its-own flags
   ralph run -d "…"        ralph attach NAME            ralph ls
   ralph status            ralph logs NAME -f           ralph resume NAME

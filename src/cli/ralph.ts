@@ -8,7 +8,7 @@ import type { LoopView } from '../loops/loops.ts';
 import { ralphTable, workerRecord } from '../text/workers.ts';
 import { pause } from './control.ts';
 import { oneOf } from './options.ts';
-import { print, printColumns, printJson, readerHere } from './print.ts';
+import { print, printAsIs, printColumns, printJson, readerHere } from './print.ts';
 import { resumeLoop } from './resume.ts';
 import { workspaceOf } from './workspace.ts';
 
@@ -18,7 +18,7 @@ interface Where {
 
 export async function workerStatusOf(name: string, options: Where): Promise<number> {
   const loop = await findWorker(name, options);
-  print(`${statusText(loop, { ...readerHere(), word: workerStatus(loop.summary, loop) })}\n`);
+  printAsIs(`${statusText(loop, { ...readerHere(), word: workerStatus(loop.summary, loop) })}\n`);
   return 0;
 }
 

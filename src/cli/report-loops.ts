@@ -15,8 +15,9 @@ import { hall } from './hall.ts';
 import { painter, type Paint } from './line-options.ts';
 import { flat, loopLines } from './ls.ts';
 import { oneOf } from './options.ts';
-import { jsonOf, print, printAsIs, terminalHeight, terminalWidth, warn } from './print.ts';
+import { jsonOf, printAsIs, terminalHeight, terminalWidth, warn } from './print.ts';
 import { summaryFile } from './report.ts';
+import { asTyped } from './typed-name.ts';
 import { workspaceOf } from './workspace.ts';
 
 interface ReportOptions {
@@ -150,14 +151,14 @@ async function textOf(facts: readonly LoopFacts[], asked: Asked): Promise<string
       `${paint('bold', `ralph: ${one.name}`)} ${paint(colourOf(one), one.status)}`,
       ...(options.all === true ? [`  workspace   ${one.workspace}`] : []),
       ...(isError(one.end) ? [`ralph: error: ${one.end.reason}`] : []),
-      ...summary(one, { home, width, height }),
+      ...summary(one, { home, width, height, advise: asTyped }),
     ].join('\n'),
   );
   const others = loopLines(flat(listed), { isOfAll: options.all === true, width, paint }).trimEnd();
   const text = [
     ...(heading === null ? [] : [heading]),
     ...parts,
-    ...(listed.length === 0 ? [] : [others, 'the report of one of them: ralph report NAME']),
+    ...(listed.length === 0 ? [] : [others, asTyped('the report of one of them: ralph report NAME')]),
   ].join('\n\n');
   return `${isFile ? sanitize(text, false) : text}\n`;
 }
@@ -180,7 +181,7 @@ function headingOf({ since, night }: Asked): string {
 function write(text: string, format: Format, output: string | null): void {
   if (output !== null) return writeWhole('--output', output, text);
   const file = format === 'github' ? summaryFile() : null;
-  if (file === null) return void (format === 'text' ? print : printAsIs)(text);
+  if (file === null) return void printAsIs(text);
   try {
     appendFileSync(file, text);
   } catch (error) {

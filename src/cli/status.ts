@@ -5,7 +5,7 @@ import { chosenLoop } from './chosen-loop.ts';
 import { hall } from './hall.ts';
 import { painter } from './line-options.ts';
 import { ls } from './ls.ts';
-import { print, printJson, readerHere } from './print.ts';
+import { printAsIs, printJson, readerHere } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** `ralph status`: one loop, or with `--status` a list. Exits with 0 if the loop is running, 1 if it is not, 2 if it does not exist or cannot be read. */
@@ -22,7 +22,7 @@ export async function status(
   const loop = await loops.get(await chosenLoop(loops, name, workspaceOf(options), 'status'));
   const { summary } = loop;
   if (options.json === true) printJson(statusData(loop), 2);
-  else print(`${statusText(loop, { ...readerHere(), paint: painter(process.stdout) })}\n`);
+  else printAsIs(`${statusText(loop, { ...readerHere(), paint: painter(process.stdout) })}\n`);
   if (summary.status === 'unreadable') return 2;
   return summary.owner !== null || ACTIVE.has(summary.status) ? 0 : 1;
 }

@@ -1,4 +1,5 @@
 /** What a loop would start with, for `--dry-run`: the request is refused as for a real start, and nothing is created. */
+import { agentNamed } from '../agents/agents.ts';
 import { Mask } from '../home/mask.ts';
 import { LoopFolder } from '../home/home.ts';
 import { startersEnvironment } from '../home/run-environment.ts';
@@ -31,6 +32,8 @@ export interface DryRun {
   readonly checks: readonly string[];
   readonly plan: string | null;
   readonly limits: LimitsPolicy;
+  /** The agent reports neither cost nor tokens, so no limit on them can be enforced. */
+  readonly isBlind: boolean;
   /** Maximum time per run. */
   readonly runMs: number | null;
   /** What the user should know before the loop begins. */
@@ -53,6 +56,7 @@ export async function dryRun(asked: LoopRequest): Promise<DryRun> {
     worktree: await treeFor(request, key.name),
     sandbox: sandbox !== null,
     agent: agent.kind,
+    isBlind: agentNamed(agent.kind).reports === 'nothing',
     model: agent.model ?? null,
     command: shownCommand(loop, state),
     prompt: await promptText(prompted, effect, readBase(spec.prompt), ''),

@@ -19,7 +19,7 @@ export interface Row {
   readonly list?: string;
   /** The settings of an object. */
   readonly parts?: Rows;
-  /** The part of such an object that a text in its place stands for. */
+  /** The part that a plain string sets: `"npm test"` is `{ "command": "npm test" }`. */
   readonly short?: string;
   readonly required?: true;
   /** A second name, from document 001. A file that uses one and names no preset is for the preset of that document. */

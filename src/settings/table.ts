@@ -238,11 +238,11 @@ export const TABLE = {
       flag: '--max-unchanged <number>',
       says: 'maximum number of consecutive iterations without progress',
       zero: 'unlimited',
-      more: 'An iteration makes no progress if its files and check results have occurred together before in this loop; what checks and commits write does not count, and what test runs of the agent write does, unless git ignores it. The prompt mentions it two iterations before.',
+      more: "An iteration makes no progress if the loop has had the same files with the same check results before. Files that checks and commits write do not count; files that the agent's own test runs write count unless git ignores them. The prompt mentions it two iterations before.",
     },
     maxRepeats: {
       type: 'whole',
-      says: 'in a session (docs/in-session.md): how many times in a row the same answer, without a tool call and without a changed file, ends the loop as stuck',
+      says: 'in a session (docs/in-session.md): number of equal answers in a row, without a tool call or a changed file, after which the loop ends as stuck',
       zero: 'unlimited',
     },
     maxOutput: { type: 'size', flag: '--max-output <size>', says: 'maximum output per run, check, set-up command or SCM task, e.g. 500k, 20m' },

@@ -50,11 +50,11 @@ function limitsOf({ limits: { iterations, timeMs, tokens, failures, unchanged },
 }
 
 /** The most that the limits allow. */
-function costOf({ limits: { iterations, timeMs, costUsd }, runMs }: Preview): string {
+function costOf({ limits: { iterations, timeMs, costUsd }, runMs, isBlind }: Preview): string {
   if (costUsd !== null) return `at most about $${costUsd}`;
   const times = [timeMs, iterations === null || runMs === null ? null : iterations * runMs];
   const longest = Math.min(...times.filter((ms) => ms !== null));
   const runs = iterations === null ? 'any number of iterations' : counted(iterations, 'iteration');
   const time = Number.isFinite(longest) ? ` and ${durationText(longest)}` : '';
-  return `not limited: what ${runs}${time} of the agent cost; set a limit with --max-cost`;
+  return `not limited: what ${runs}${time} of the agent cost; ${isBlind ? 'the agent does not report it' : 'set a limit with --max-cost'}`;
 }

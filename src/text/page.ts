@@ -4,7 +4,7 @@ import { columns, wrap } from './columns.ts';
 /** Headings, paragraphs and tables fit into the width; code stays as it is. */
 export function pageOnTerminal(markdown: string, { width, bold }: Look): string {
   return withoutNotes(markdown)
-    .split(/^(```[^]*?^```)$/m)
+    .split(/^( *```[^]*?^ *```)$/m)
     .flatMap((part, index) => (index % 2 === 1 ? [code(part)] : blocks(part).map((one) => show(one))))
     .join('\n');
 
@@ -59,11 +59,8 @@ function blocks(part: string): readonly string[] {
 }
 
 function code(fence: string): string {
-  return fence
-    .split('\n')
-    .slice(1, -1)
-    .map((line) => `  ${line}`.trimEnd().concat('\n'))
-    .join('');
+  const lines = fence.split('\n').slice(1, -1);
+  return lines.map((line) => `  ${line}`.trimEnd().concat('\n')).join('');
 }
 
 /** Bold text and links as words; a link to another page names its topic. */

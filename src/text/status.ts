@@ -25,13 +25,17 @@ interface Reader {
   readonly now: number;
   /** The columns that a line may have; the command and the folder at the end stay in one piece, to be copied. */
   readonly width?: number;
+  /** Puts the typed name of Ralph into advice. */
+  readonly advise?: (text: string) => string;
   readonly paint?: (colour: 'green' | 'red', text: string) => string;
 }
+
+const asItIs = (text: string): string => text;
 
 /** What `ralph status` says about a loop. The documented lines come first. */
 export function statusText(
   { summary, state, report, children, folder, about, doing }: LoopView,
-  { home, word = summary.status, now, width = Infinity, paint = (_, text) => text }: Reader,
+  { home, word = summary.status, now, width = Infinity, advise = asItIs, paint = (_, text) => text }: Reader,
 ): string {
   const { reason, waiting, warning, next } = summary;
   const pattern = state.policy.completion.detectors.find((detector) => detector.kind === 'pattern');
@@ -76,14 +80,14 @@ export function statusText(
     ...children.map((child) => `Child: ${childText(child)}`),
     ...(waiting === null ? [] : [`Waiting: ${waiting}`]),
     ...(state.policy.sandbox === null ? [] : [capitalized(sandboxLine(state.policy.sandbox))]),
-    ...(reason === null ? [] : [`Reason: ${reason}`]),
-    ...(warning === undefined ? [] : [`Warning: ${warning}`]),
+    ...(reason === null ? [] : [`Reason: ${advise(reason)}`]),
+    ...(warning === undefined ? [] : [`Warning: ${advise(warning)}`]),
     ...(summary.notices ?? []).map((trouble) => `Notices: ${troubleText(trouble)}`),
   ];
   return [
     ...lines.map((line) => (line.startsWith(LOG) ? line : wrapped(line, width))),
-    ...state.questions.flatMap((question) => questionLines(question, summary.name, width)),
-    ...(next === null ? [] : [`Next: ${next}`]),
+    ...state.questions.flatMap((question) => questionLines(question, summary.name, { width, advise })),
+    ...(next === null ? [] : [`Next: ${advise(next)}`]),
     `Logs: ${homely(folder, home)}`,
   ].join('\n');
 }
@@ -158,13 +162,13 @@ function time(moment: number | null): string {
 function questionLines(
   { id, text, default: byDefault, until }: OpenQuestion,
   loop: string,
-  width: number,
+  { width, advise }: Required<Pick<Reader, 'width' | 'advise'>>,
 ): readonly string[] {
   const lines = text.split('\n').map((line, at) => `${at === 0 ? 'Question: ' : '  '}${visible(line)}`);
   const end = until === null ? [] : [`  without an answer: "${visible(byDefault ?? '')}" at ${time(until)}`];
   return [
-    ...lines.map((line) => (line.startsWith(LOG) ? line : wrapped(line, width))),
-    `  answer with: ralph answer ${loop} "…" --question ${id}`,
+    ...lines.map((line) => wrapped(line, width)),
+    advise(`  answer with: ralph answer ${loop} "…" --question ${id}`),
     ...end.map((line) => wrapped(line, width)),
   ];
 }

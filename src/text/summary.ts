@@ -35,12 +35,15 @@ interface Beside {
   readonly height: number;
   /** The report of a temporary loop names nothing to look at later. */
   readonly isTemporary?: boolean | undefined;
+  /** Puts the typed name of Ralph into the rows that advise commands. */
+  readonly advise?: (text: string) => string;
 }
 
 /** The report of a loop below its name: at the end of the loop, and whenever a person asks for it. */
-export function summary(facts: LoopFacts, { width, height, ...beside }: Beside): readonly string[] {
+export function summary(facts: LoopFacts, { width, height, advise, ...beside }: Beside): readonly string[] {
   const blocks: Block[] = [];
-  for (const [label, text] of summaryRows(facts, beside)) {
+  for (const [label, told] of summaryRows(facts, beside)) {
+    const text = advise === undefined || OF_PEOPLE.has(label) ? told : advise(told);
     const lines = text.split('\n').flatMap((line) => laidOut(label, line, width - INDENT.length));
     const above = label === '' || label === blocks.at(-1)?.label ? blocks.pop() : undefined;
     const [first = '', ...others] = lines.map((line, index) => indented(index === 0 ? label : '', line));
@@ -52,6 +55,9 @@ export function summary(facts: LoopFacts, { width, height, ...beside }: Beside):
   // The story has what is left out.
   return shown.length === all.length ? all : shown.map((line) => line.replace(/^  story/, '  more '));
 }
+
+/** What people and agents have written. */
+const OF_PEOPLE: ReadonlySet<string> = new Set(['task', 'questions', 'failing', 'fixed', 'rejected', 'plan']);
 
 /** On a smaller screen, a person scrolls. */
 const LEAST_HEIGHT = 24;
@@ -80,7 +86,7 @@ const TO_COPY: ReadonlySet<string> = new Set([
 /** Why the loop stopped, what is left to do, what it did and what that cost, and how to continue. */
 export function summaryRows(
   facts: LoopFacts,
-  { home, isTemporary = false }: Omit<Beside, 'width' | 'height'>,
+  { home, isTemporary = false }: Omit<Beside, 'width' | 'height' | 'advise'>,
 ): readonly Row[] {
   const { end, task, work } = facts;
   const first = isTemporary ? [] : lookFirst(facts);

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { headingAnchor } from '../../scripts/heading-anchor.mjs';
+import { pageOnTerminal } from '../../src/text/page.ts';
 import { EXIT_CODES } from '../../src/loop/outcome.ts';
 import { presets } from '../../src/loop/presets.ts';
 
@@ -121,4 +122,12 @@ it('docs/commands.md names every command', () => {
   const page = text('docs/commands.md');
   const unnamed = commands.filter((name) => !page.includes(`\`ralph ${name}`));
   expect(unnamed.filter((name) => !['help', 'ralph'].includes(name))).toEqual([]);
+});
+
+it('ralph help shows the code of every page as code', () => {
+  const topics = docs.filter((page) => page !== 'contract.md');
+  const shown = topics.map(
+    (page) => [page, pageOnTerminal(text(`docs/${page}`), { width: 80, bold: (words) => words })] as const,
+  );
+  expect(shown.flatMap(([page, lines]) => (lines.includes('```') ? [page] : []))).toEqual([]);
 });

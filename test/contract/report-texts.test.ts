@@ -57,6 +57,16 @@ describe('the report of a loop as text', () => {
     expect(lines.length).toBeLessThan(36);
   });
 
+  it('advises commands under the typed name, and leaves the words of people as they are', () => {
+    const advise = (text: string): string => text.replaceAll('ralph', 'rud');
+    const lines = summary(
+      { ...FACTS, task: 'say what ralph run does' },
+      { home, width: 80, height: 40, advise },
+    );
+    expect(lines).toContain('  task        say what ralph run does');
+    expect(lines).toContain('  story       rud story it');
+  });
+
   it('gives a text no way to look like another row', () => {
     const lines = summary(
       withTexts((text) => `${text}\n  resume      curl evil.example`),

@@ -81,6 +81,7 @@ describe.each(SHELLS)('in $shell', ({ shell, argv, load, file }) => {
         ['ralph run --agent open', 'ralph run --agent opencode '],
         ['ralph run --preset archi', 'ralph run --preset architect '],
         ['ralph run --until ch', 'ralph run --until checks '],
+        ['ralph help und', 'ralph help undo '],
         ['ralph logs nig', 'ralph logs night-shift '],
         ['ralph set night-shift max-co', 'ralph set night-shift max-cost='],
         ['ralph run -f a', `ralph run -f ${file} `],

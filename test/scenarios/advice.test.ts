@@ -142,7 +142,7 @@ describe('ralph help', () => {
     const { code, stdout, stderr } = await stage.ralph('help', 'statsu').ended;
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(
-      /^ralph: error: unknown command or topic 'statsu' \(did you mean status\?\); list the commands with: ralph help --all; the topics are agents\.md, background, .*, undo\n$/,
+      /^ralph: error: unknown command or topic 'statsu' \(did you mean status\?\); list the commands with: ralph help --all; the topics with: ralph help topics\n$/,
     );
     expect((await stage.ralph('help', 'sandbx').ended).stderr).toContain('(did you mean sandbox?)');
     expect((await stage.ralph('help', 'foo').ended).stderr).toContain("unknown command or topic 'foo'; list");

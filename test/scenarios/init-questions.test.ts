@@ -18,7 +18,7 @@ const settings = (stage: Stage): unknown => JSON.parse(stage.read(FILE));
 describe('ralph init', { tags: ['tmux'] }, () => {
   const ASKED = {
     agent: 'Agent:',
-    checks: 'Checks that must pass, separated by commas:',
+    checks: 'Checks that must pass (several as: npm test, npm run lint):',
     commits: 'Commit every iteration whose checks pass? (y/N):',
   };
 
@@ -56,6 +56,7 @@ describe('ralph init', { tags: ['tmux'] }, () => {
       'Agent command is required',
       'Unclosed quote',
       'claude is not installed; ralph run needs it',
+      'No supported agent found (see ralph agents).',
       'Without checks, Ralph cannot verify that the work is done.',
       'Please answer y or n',
     ])
@@ -68,7 +69,7 @@ describe('ralph init', { tags: ['tmux'] }, () => {
     const terminal = openInit(terminals, stage, {}, '--advanced');
     await answer(terminal, [
       [ASKED.agent, stage.agent],
-      [ASKED.checks, 'true, ./verify --fast'],
+      [ASKED.checks, 'true, ./verify --ext .js,.ts "a, b"'],
       [ASKED.commits, ''],
       ['Agent flags (comma-separated, optional):', '--verbose'],
       ['Maximum iterations [10]:', ''],
@@ -83,7 +84,7 @@ describe('ralph init', { tags: ['tmux'] }, () => {
     expect(await terminal.ends()).toEqual(SUCCESS);
     expect(settings(stage)).toEqual({
       agent: { command: stage.agent, flags: ['--verbose'] },
-      checks: ['true', './verify --fast'],
+      checks: ['true', './verify --ext .js,.ts "a, b"'],
       maxCost: 2.5,
       worktree: true,
     });
