@@ -6,7 +6,7 @@
  */
 import type { Argument, Command, Option } from 'commander';
 import { KNOWN_AGENTS } from '../loops/machine.ts';
-import { CHOICES, VALUES } from '../settings/rows.ts';
+import { choicesOf, VALUES } from '../settings/rows.ts';
 import { visible } from '../text/one-line.ts';
 import { hall } from './hall.ts';
 import { longOf } from './options.ts';
@@ -135,7 +135,7 @@ function valuesOf({ long, flags, argChoices }: Option, typed: string, folder?: s
 /** The values of the options of settings that have only some. */
 const CHOICES_OF: ReadonlyMap<string, readonly string[]> = new Map(
   [...VALUES.values()].flatMap(({ flag, type }) => {
-    const choices = Object.entries(CHOICES).find(([kind]) => kind === type)?.[1];
+    const choices = choicesOf(type);
     return flag === undefined || choices === undefined ? [] : [[longOf(flag), choices] as const];
   }),
 );

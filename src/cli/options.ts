@@ -1,15 +1,14 @@
 /** The options of the command line, and the settings that they stand for. */
-import { ON_PROTECTED_CHANGE, PRESET_NAMES, UNTILS } from '../loop/policy.ts';
 import { closest } from '../settings/closest.ts';
 import { mergeDeep, nested, type Settings } from '../settings/settings.ts';
 import {
+  choicesOf,
   type Group,
   GROUPS,
   type Kinds,
   type LimitFlags,
   type LoopFlags,
   type OutputFlags,
-  PROMPT_WAYS,
   type Row,
   valuesIn,
 } from '../settings/rows.ts';
@@ -81,8 +80,9 @@ function settingFor({ type, short }: Row, flag: string, value: unknown): unknown
     if (type === 'variable') return parseNames(flag, value.map(String));
     return short === undefined ? value : value.map((item: unknown) => ({ [short]: item }));
   }
-  const parse = type === undefined ? undefined : PARSE[type];
-  return typeof value !== 'string' || parse === undefined ? value : parse(flag, value);
+  if (typeof value !== 'string' || type === undefined) return value;
+  const choices = choicesOf(type);
+  return choices === undefined ? (PARSE[type]?.(flag, value) ?? value) : oneOf(flag, value, choices);
 }
 
 /** How an option is read, where its text is not the value. */
@@ -94,10 +94,6 @@ const PARSE: { readonly [Kind in keyof Kinds]?: (flag: string, text: string) => 
   time: timeIn,
   timeout: timeIn,
   size: parseSize,
-  preset: (flag, text) => oneOf(flag, text, PRESET_NAMES),
-  until: (flag, text) => oneOf(flag, text, UNTILS),
-  'protected-change': (flag, text) => oneOf(flag, text, ON_PROTECTED_CHANGE),
-  'prompt-way': (flag, text) => oneOf(flag, text, PROMPT_WAYS),
 };
 
 /** The text as given, if it is a valid time. */

@@ -198,6 +198,11 @@ export const CHOICES: {
   'mcp-change': MCP_CHANGES,
 };
 
+/** The only values of a type; undefined if it has others. */
+export function choicesOf(type: keyof Kinds | undefined): readonly string[] | undefined {
+  return Object.entries(CHOICES).find(([kind]) => kind === type)?.[1];
+}
+
 /** What pages say about a setting: whole sentences. */
 export function sentences(row: Row): string {
   const { says, more, alias } = row;
