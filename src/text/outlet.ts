@@ -1,5 +1,5 @@
 import type { Mask, MaskedStream } from '../home/mask.ts';
-import { TerminalSanitizer } from './terminal.ts';
+import { TerminalSanitizer } from './terminal-stream.ts';
 import { CommandGuard } from './workflow-commands.ts';
 
 /**

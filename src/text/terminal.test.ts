@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { escapeInJson, TerminalSanitizer, sanitize } from './terminal.ts';
+import { TerminalSanitizer } from './terminal-stream.ts';
+import { escapeInJson, sanitize } from './terminal.ts';
 
 describe('sanitizing what agents print on a terminal', () => {
   it.each([

@@ -6,29 +6,6 @@
  * 2. It looks like what it is: characters that are invisible or reorder the text are shown as `<U+202E>`. Emoji and scripts
  *    that need such characters keep them.
  */
-import { StringDecoder } from 'node:string_decoder';
-
-/** `sanitize` for a stream: holds back characters and escape sequences that are cut until their rest arrives. */
-export class TerminalSanitizer {
-  readonly #isTerminal: boolean;
-  readonly #decoder = new StringDecoder('utf8');
-  #rest = '';
-  #before = '';
-
-  constructor(isTerminal: boolean) {
-    this.#isTerminal = isTerminal;
-  }
-
-  read(chunk: Buffer | string): string {
-    const text = this.#rest + (typeof chunk === 'string' ? chunk : this.#decoder.write(chunk));
-    const unfinished = UNFINISHED.exec(text)?.[0] ?? '';
-    this.#rest = unfinished.length > MAX_UNFINISHED_LENGTH ? '' : unfinished;
-    const shown = withoutControls(text.slice(0, text.length - unfinished.length), this.#isTerminal);
-    const before = this.#before;
-    this.#before = (before + shown).slice(-CONTEXT_LENGTH);
-    return reveal(shown, before);
-  }
-}
 
 /** Removes control characters and escape sequences, on a terminal except colours, and makes invisible characters visible. */
 export function sanitize(text: string, isTerminal: boolean): string {
@@ -50,15 +27,12 @@ function escaped(text: string): string {
 const BEYOND_ASCII = /[^\u0000-\u007E]/;
 const C1 = /[\u007F-\u009F]/g;
 
-function withoutControls(text: string, isTerminal: boolean): string {
+export function withoutControls(text: string, isTerminal: boolean): string {
   return text.replaceAll(CONTROL, (match) =>
     isTerminal && COLOUR.test(match) && !conceals(match) ? match : '',
   );
 }
 
-const MAX_UNFINISHED_LENGTH = 4096;
-// oxlint-disable-next-line no-control-regex -- as above
-const UNFINISHED = /\u001B(?:\[[0-?]*[ -/]*|\][^\u0007\u001B]*\u001B?)?$/;
 // oxlint-disable-next-line no-control-regex -- as above
 const COLOUR = /^\u001B\[[0-9;]*m$/;
 const CONTROL =
@@ -77,7 +51,7 @@ function conceals(code: string): boolean {
 }
 
 /** Shows invisible characters as `<U+200B>`; `before` is what stands in front of the text. */
-function reveal(text: string, before = ''): string {
+export function reveal(text: string, before: string = ''): string {
   if (!BEYOND_LATIN.test(text)) return text;
   return text.replaceAll(invisibleCharacters(), (character: string, ...more: unknown[]) => {
     const at = Number(more[0]);
@@ -97,7 +71,7 @@ function hex(code: number): string {
 }
 
 /** As long as the sequence of a flag; most text has none of these characters. */
-const CONTEXT_LENGTH = 16;
+export const CONTEXT_LENGTH = 16;
 // oxlint-disable-next-line no-control-regex -- all characters up to there
 const BEYOND_LATIN = /[^\u0000-\u00AC\u00AE-\u02FF]/;
 
