@@ -8,7 +8,8 @@
  */
 import { findRef } from '../loops/find.ts';
 import { sandboxRequests } from '../loops/here.ts';
-import { drivenAt, type LoopRow } from '../loops/list.ts';
+import type { LoopRow } from '../loops/list.ts';
+import { drivenAt } from '../text/look-first.ts';
 import type { LoopRef, Loops } from '../loops/loops.ts';
 import { Rights } from '../loops/rights.ts';
 import { counted, shortList } from '../loop/counted.ts';

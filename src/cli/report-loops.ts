@@ -1,13 +1,13 @@
 /** `ralph report`: what loops have done, for a person who was not there. */
 import { appendFileSync } from 'node:fs';
 import type { LoopFacts } from '../loops/facts.ts';
-import { drivenAt, type LoopRow } from '../loops/list.ts';
+import type { LoopRow } from '../loops/list.ts';
 import type { LoopRef, Loops } from '../loops/loops.ts';
 import { writeWhole } from '../loops/write-whole.ts';
 import { parseDuration } from '../settings/values.ts';
 import { counted } from '../loop/counted.ts';
 import { isError, summary } from '../text/summary.ts';
-import { needsPerson, urgency } from '../text/look-first.ts';
+import { ofTheNight, rowNeedsPerson } from '../text/look-first.ts';
 import { localMinute } from '../text/times.ts';
 import { sanitize } from '../text/terminal.ts';
 import { UserError, reasonOf } from '../user-error.ts';
@@ -39,7 +39,8 @@ export async function reportLoops(name: string | null, options: ReportOptions): 
   if (options.output === '') throw new UserError('--output must not be empty');
   const since = sinceOf(name, options);
   const loops = hall();
-  const night = name === null ? await ofTheNight(loops, since, options) : [];
+  const workspace = options.all === true ? null : workspaceOf(options);
+  const night = name === null ? ofTheNight(await loops.list({ workspace }), since) : [];
   const told = name === null && format === 'text' ? toldInFull(night) : night;
   const facts =
     name === null ? await factsOfAll(loops, told, since, format) : [await ofOne(loops, name, since, options)];
@@ -61,21 +62,10 @@ async function ofOne(loops: Loops, name: string, since: number, options: ReportO
   return loops.facts(ref, { since, countsTests: true });
 }
 
-/** The loops in which something has happened since then, those that need a person first. */
-async function ofTheNight(loops: Loops, since: number, options: ReportOptions): Promise<readonly LoopRow[]> {
-  const workspace = options.all === true ? null : workspaceOf(options);
-  const rows = (await loops.list({ workspace })).filter((row) => isOfNight(row, since));
-  return rows.toSorted((a, b) => urgency(rowFacts(a)) - urgency(rowFacts(b)) || drivenAt(b) - drivenAt(a));
-}
-
-function rowFacts({ status, questions = [], record, parent }: LoopRow): Parameters<typeof urgency>[0] {
-  return { status, questions, end: record, parent };
-}
-
 /** Of a long night only the first loops that need a person; the others have a row each. */
 function toldInFull(night: readonly LoopRow[]): readonly LoopRow[] {
   if (night.length <= MOST_SCREENS) return night;
-  return night.filter((row) => needsPerson(rowFacts(row))).slice(0, MOST_SCREENS);
+  return night.filter(rowNeedsPerson).slice(0, MOST_SCREENS);
 }
 
 const MOST_SCREENS = 10;
@@ -109,10 +99,6 @@ async function factsIfThere(
     warn(`ralph: warning: ${error.message}\n`);
     return null;
   }
-}
-
-function isOfNight(row: LoopRow, since: number): boolean {
-  return row.owner !== null || row.status === 'unreadable' || drivenAt(row) >= since;
 }
 
 interface Asked {
@@ -171,7 +157,7 @@ function colourOf({ status, owner }: LoopFacts): 'green' | 'cyan' | 'red' {
 /** `3 loops since 2026-02-05 21:00, 1 needs a person`. */
 function headingOf({ since, night }: Asked): string {
   const moment = localMinute(since);
-  const needed = night.filter((row) => needsPerson(rowFacts(row))).length;
+  const needed = night.filter(rowNeedsPerson).length;
   const who = needed === 0 ? '' : `; ${needed} ${needed === 1 ? 'needs' : 'need'} a person`;
   return night.length === 0
     ? `no loops since ${moment}`

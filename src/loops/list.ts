@@ -32,11 +32,6 @@ export interface LoopRow extends LoopSummary {
   readonly worker: Worker;
 }
 
-/** Until when it was driven, as far as its record says; of a loop that runs, about now. */
-export function drivenAt({ worker, record }: LoopRow): number {
-  return (worker.startedAt ?? 0) + record.durationMs;
-}
-
 /** The loop as a worker of document 003. */
 interface Worker {
   readonly status: WorkerStatus;

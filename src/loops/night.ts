@@ -79,7 +79,11 @@ export interface IterationPoint {
   /** How many tests the logs of the failing checks name; null if they name none, or were not read. */
   readonly failingTests: number | null;
   readonly claim: IterationReport['claim'];
+  readonly how: HowItWent;
 }
+
+/** How an iteration went: its run failed or hit a usage limit, it made no progress, or what its checks said. */
+export type HowItWent = 'passed' | 'failing' | 'failed' | 'limit' | 'unchanged' | 'unchecked';
 
 /** Reads the logs of the failing checks of an iteration. */
 export type CountTests = (iteration: IterationReport) => number | null;
@@ -107,6 +111,8 @@ class NightFold {
   readonly #questions = new Last<AskedQuestion>(KEPT);
   readonly #commits = new Last<Commit>(KEPT);
   readonly #iterations = new Last<IterationReport>(KEPT_POINTS);
+  /** Of the last iterations, what their reports do not say. */
+  readonly #odd = new Map<number, 'limit' | 'unchanged'>();
   readonly #waits = new Map<WaitReason, WaitSum>();
   #runs: readonly RunCost[] = [];
   #counts = { runs: 0, unknown: 0, commits: 0 };
@@ -119,6 +125,7 @@ class NightFold {
 
   take(event: LoopEvent, before: Knowledge, after: Knowledge): void {
     this.#keepIteration(event, before);
+    this.#keepOdd(event, before, after);
     if (event.at < this.#since) return;
     this.#answer(event, before, after);
     this.#wait(before, after);
@@ -154,7 +161,7 @@ class NightFold {
       asked: this.#questions.count,
       dearestRuns: this.#runs,
       lastCommits: this.#commits.all,
-      points: this.#iterations.all.map((one) => pointOf(one, countTests)),
+      points: this.#iterations.all.map((one) => pointOf(one, this.#odd.get(one.iteration), countTests)),
     };
   }
 
@@ -162,6 +169,16 @@ class NightFold {
   #keepIteration(event: LoopEvent, { report }: Knowledge): void {
     const last = report.iterations.at(-1);
     if (event.type === 'iteration.started' && last !== undefined) this.#addIteration(last);
+  }
+
+  #keepOdd(event: LoopEvent, { state }: Knowledge, after: Knowledge): void {
+    const { iteration, progress } = state;
+    if (after.state.progress.unchanged > progress.unchanged) this.#odd.set(iteration, 'unchanged');
+    if (event.type === 'iteration.started') this.#odd.delete(event.iteration - KEPT_POINTS - 1);
+    if (event.type !== 'run.ended') return;
+    if (event.as === 'usage-limit') this.#odd.set(iteration, 'limit');
+    // It was run again after the limit.
+    else this.#odd.delete(iteration);
   }
 
   #addIteration(iteration: IterationReport): void {
@@ -221,7 +238,11 @@ function hasCrashed({ state, report }: Knowledge): boolean {
   return !decide(state).some(({ type }) => type === 'rest');
 }
 
-function pointOf(one: IterationReport, countTests: CountTests): IterationPoint {
+function pointOf(
+  one: IterationReport,
+  odd: 'limit' | 'unchanged' | undefined,
+  countTests: CountTests,
+): IterationPoint {
   const failing = one.checkResults.filter(({ passed }) => !passed);
   return {
     iteration: one.iteration,
@@ -231,7 +252,19 @@ function pointOf(one: IterationReport, countTests: CountTests): IterationPoint {
     failingChecks: failing.length,
     failingTests: failing.length === 0 ? null : countTests(one),
     claim: one.claim,
+    how: howItWent(one, odd),
   };
+}
+
+function howItWent(
+  { error, checkResults, allChecksPassed }: IterationReport,
+  odd: 'limit' | 'unchanged' | undefined,
+): HowItWent {
+  if (odd === 'limit') return 'limit';
+  if (error !== null) return 'failed';
+  if (odd === 'unchanged') return 'unchanged';
+  if (checkResults.length === 0) return 'unchecked';
+  return allChecksPassed ? 'passed' : 'failing';
 }
 
 /** The last few of many. */

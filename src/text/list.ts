@@ -28,7 +28,7 @@ export function loopTable(
 }
 
 /** The cells of one line; empty if there is nothing to say. */
-type Cells = Readonly<
+export type Cells = Readonly<
   Record<
     | 'name'
     | 'state'
@@ -73,8 +73,8 @@ const COLUMNS: readonly Column[] = [
   { of: 'reason', head: 'REASON', from: VERY_WIDE, isOptional: true },
 ];
 
-/** `level` indents the name. */
-function cellsOf(row: LoopRow, level: number, width: number, now: number): Cells {
+/** What a list says about a loop. `level` indents the name, and `width` is that of the terminal. */
+export function cellsOf(row: LoopRow, level: number, width: number, now: number): Cells {
   const { name, iterations, iterationLimit, about, limits, family, tags = [], worker, status } = row;
   const { plan } = row.record;
   const { agent, branch, task } = about;

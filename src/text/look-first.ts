@@ -1,6 +1,7 @@
 /** What a person should look at first in the morning, and which loops need one. */
 import type { EndRecord } from '../projections/end-record.ts';
 import type { LoopFacts } from '../loops/facts.ts';
+import type { LoopRow } from '../loops/list.ts';
 import { shortList } from '../loop/counted.ts';
 import { brief, visible } from './one-line.ts';
 
@@ -61,6 +62,27 @@ export function urgency(facts: Pick<LoopFacts, 'status' | 'questions' | 'end' | 
   if (end.outcome?.type === 'stopped' && end.outcome.signal !== 'SIGTERM') return 4;
   if (status !== 'done') return 2;
   return isDoubtful(end) ? 3 : 4;
+}
+
+/** The same of a row of a list. */
+export function rowNeedsPerson(row: LoopRow): boolean {
+  return urgencyOfRow(row) < 3;
+}
+
+function urgencyOfRow({ status, questions = [], record, parent }: LoopRow): number {
+  return urgency({ status, questions, end: record, parent });
+}
+
+/** The loops in which something has happened since then, those that need a person first. */
+export function ofTheNight(rows: readonly LoopRow[], since: number): readonly LoopRow[] {
+  return rows
+    .filter((row) => row.owner !== null || row.status === 'unreadable' || drivenAt(row) >= since)
+    .toSorted((a, b) => urgencyOfRow(a) - urgencyOfRow(b) || drivenAt(b) - drivenAt(a));
+}
+
+/** Until when it was driven, as far as its record says; of a loop that runs, about now. */
+export function drivenAt({ worker, record }: LoopRow): number {
+  return (worker.startedAt ?? 0) + record.durationMs;
 }
 
 const FAILED: ReadonlySet<LoopFacts['status']> = new Set([

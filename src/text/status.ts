@@ -111,7 +111,10 @@ function agoText(ms: number): string {
 }
 
 /** Since when a check fails without a break, if that is longer than one iteration. */
-function failingSince(command: string, { iterations }: LoopView['report']): string {
+export function failingSince(
+  command: string,
+  { iterations }: Pick<LoopView['report'], 'iterations'>,
+): string {
   const ran = iterations.filter(({ checkResults }) => checkResults.some(({ name }) => name === command));
   const passed = ran.findLastIndex(({ checkResults }) =>
     checkResults.some((one) => one.name === command && one.passed),
