@@ -5,6 +5,7 @@
 import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { build } from 'rolldown';
+import { build as buildPage } from 'vite';
 import { together } from './groups.mjs';
 import { withPlainExports } from './plain-exports.mjs';
 import { PRICES, withPriceTable } from './price-table.mjs';
@@ -99,9 +100,15 @@ for (const file of [
   'fast-string-width/license',
   'fast-wrap-ansi/LICENSE',
   'sisteransi/license',
+  'hono/LICENSE',
+  '@hono/node-server/LICENSE',
 ]) {
   copyLicence(file, 'dist/cli');
 }
+
+// The page of `ralph ui`: static files, which the command serves.
+await buildPage({ configFile: 'web/vite.config.ts' });
+for (const file of ['preact/LICENSE', 'diff2html/LICENSE.md']) copyLicence(file, 'dist/web');
 
 // One file without imports, because it is copied to where opencode loads its plugins. Not minified: people look into it.
 await build({
@@ -168,7 +175,7 @@ function withLateModules() {
   const yaml = resolve('src/bus/yaml.ts');
   const functions = {
     'node:child_process': ['execFileSync', 'spawn', 'spawnSync'],
-    'node:crypto': ['createHmac', 'createHash', 'hash', 'randomUUID'],
+    'node:crypto': ['createHmac', 'createHash', 'hash', 'randomBytes', 'randomUUID', 'timingSafeEqual'],
     'node:timers/promises': ['setImmediate', 'setTimeout'],
     'node:zlib': ['crc32', 'deflateSync', 'inflateSync'],
     [yaml]: ['parseYamlHeader', 'parseYaml', 'toYaml'],

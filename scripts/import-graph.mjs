@@ -130,10 +130,15 @@ const FOLDERS = {
     'the MCP server: tools for agents inside a run and for assistants outside',
     'loop text bus/bus.ts settings projections/end-record.ts loops user-error.ts @modelcontextprotocol/server zod',
   ],
+  web: [
+    'server.ts',
+    'the server of the page in the browser: who may ask, the verbs of the hall as JSON, and a stream of what changes',
+    'loop text settings loops user-error.ts hono @hono/node-server',
+  ],
   cli: [
     'main.ts',
     'one file per command, and what it prints',
-    'loop text process/attached.ts bus/bus.ts settings background/background.ts loops session/step.ts programs/programs.ts mcp user-error.ts package-name.ts commander @clack/prompts',
+    'loop text process/attached.ts bus/bus.ts settings background/background.ts loops session/step.ts programs/programs.ts mcp web user-error.ts package-name.ts commander @clack/prompts',
   ],
 };
 

@@ -34,6 +34,8 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   story: 'free',
   report: 'free',
   diff: 'free',
+  // It stays, and lets its reader change every loop.
+  ui: 'terms',
   'plan check': 'free',
   'plan show': 'free',
   tell: 'free',

@@ -110,6 +110,15 @@ export function viewCommands(add: Add, { done, isCalled }: Call): void {
       );
     });
 
+  add('ui', 'show loops in the browser: what they do, why they are not done, and what they need')
+    .option('--port <number>', 'listen on this port of 127.0.0.1 (default: a free one)')
+    .option('--open', 'open the page in the browser')
+    .option('--read-only', 'show loops, and refuse what changes them')
+    .action(async (options: object) => {
+      const { ui } = await import('./ui.ts');
+      done(await ui(options));
+    });
+
   const plan = add('plan', 'check or show a plan: a Markdown checklist or prd.json');
   if (isCalled('plan')) planCommands(plan, done);
 }

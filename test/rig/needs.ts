@@ -31,6 +31,12 @@ const NAMESPACES = 'allow user namespaces, ralph doctor says how';
 export const NEEDS: readonly Need[] = [
   { name: 'bash', trial: () => attempt('bash', '-c', ':'), apt: 'bash', brew: 'bash' },
   { name: 'bwrap', trial: tryBubblewrap, apt: 'bubblewrap', brew: null, allow: NAMESPACES },
+  {
+    name: 'chromium',
+    trial: () => attempt('/usr/bin/chromium', '--version'),
+    apt: 'chromium',
+    brew: null,
+  },
   { name: 'fish', trial: () => attempt('fish', '--no-config', '-c', ':'), apt: 'fish', brew: 'fish' },
   {
     name: 'flock',

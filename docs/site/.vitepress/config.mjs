@@ -87,6 +87,7 @@ export default defineConfig({
         page('Stop and resume', 'stop-and-resume'),
         page('Background', 'background'),
         page('Report', 'report'),
+        page('In the browser', 'ui'),
         page('Story', 'story'),
         page('Notices', 'notices'),
         page('Children and the bus', 'children-and-bus'),
