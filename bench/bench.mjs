@@ -11,6 +11,7 @@ import { startUp } from './start-up.mjs';
 import { stopping } from './stopping.mjs';
 import { streams } from './streams.mjs';
 import { thousandLoops } from './thousand-loops.mjs';
+import { watching } from './watching.mjs';
 
 const parts = {
   startUp,
@@ -21,6 +22,7 @@ const parts = {
   streams,
   memoryOverTime,
   stopping,
+  watching,
   thousandLoops,
 };
 const chosen = process.argv.slice(2);

@@ -2,7 +2,7 @@
  * Bundles what the package would otherwise depend on at run time (docs/decisions/0006): the command as CommonJS in a few
  * files, because Node loads those much faster than many modules, and the price table and the YAML parser for the library.
  */
-import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { build } from 'rolldown';
 import { build as buildPage } from 'vite';
@@ -36,6 +36,16 @@ await bundleAlone('src/files/json-text.ts', 'dist/files', ['jsonc-parser/LICENSE
 // The hook reads settings files. What the file takes from others of the library is plain data.
 await bundleAlone('src/settings/schema.ts', 'dist/settings', ['zod/LICENSE']);
 
+// For `ralph watch` alone. It cannot be bundled as CommonJS: the layout engine of ink is loaded with a top-level `await`.
+const { output: inkFiles } = await build({
+  input: 'src/tui/ink.ts',
+  platform: 'node',
+  transform: { define: { 'process.env.NODE_ENV': '"production"' } },
+  plugins: [withOwnTerminal(), withWholeFrames()],
+  output: { dir: 'dist/tui', format: 'esm', codeSplitting: false, minify: true, charset: 'ascii' },
+});
+for (const file of licencesOf(inkFiles)) copyLicence(file, 'dist/tui');
+
 // Loaded late, see below.
 await build({
   input: { 'yaml-parser': 'src/bus/yaml.ts' },
@@ -56,6 +66,7 @@ await build({
     withoutUnusedMcp(),
     withPriceTable('../agents'),
     withSharedParser(),
+    withInkApart(),
     withLateModules(),
   ],
   output: {
@@ -167,6 +178,47 @@ function withSharedParser() {
   };
 }
 
+function withInkApart() {
+  return {
+    name: 'with-ink-apart',
+    resolveId: (id, importer) =>
+      id === './ink.ts' && importer?.includes('/src/tui/')
+        ? { id: '../tui/ink.js', external: 'absolute' }
+        : null,
+  };
+}
+
+/**
+ * After a frame that ends with a line break the cursor is below its last line, and ink 6.8.0 goes back one line too few: the next frame
+ * would begin on the second line.
+ */
+function withWholeFrames() {
+  const wrong = 'ansiEscapes.cursorUp(previousVisible - 1)';
+  return {
+    name: 'with-whole-frames',
+    transform(code, id) {
+      if (!id.endsWith('/ink/build/log-update.js')) return null;
+      if (!code.includes(wrong)) throw new Error(`ink has changed: ${id} has no ${wrong}`);
+      return { code: code.replace(wrong, 'ansiEscapes.cursorUp(previousLines.length - 1)'), map: null };
+    },
+  };
+}
+
+/** The canvas gives the terminal back, and decides whether there is one: without these parts ink touches neither signals nor stderr. */
+function withOwnTerminal() {
+  const instead = {
+    'is-in-ci': 'export default false;',
+    'signal-exit': 'export default () => () => {};',
+    'restore-cursor': 'export default () => {};',
+    './devtools.js': '',
+  };
+  return {
+    name: 'with-own-terminal',
+    resolveId: (id) => (id in instead ? `\0instead-${id}` : null),
+    load: (id) => instead[id.replace('\0instead-', '')] ?? null,
+  };
+}
+
 /**
  * Loads these modules with the first call of one of their functions: those of Node.js take longer than most commands run, and few loops
  * have YAML to read or to write.
@@ -196,6 +248,17 @@ function withLateModules() {
         .join('\n');
     },
   };
+}
+
+/** The licences of the packages in a bundle. */
+function licencesOf(files) {
+  const ids = files.flatMap(({ moduleIds = [] }) => moduleIds);
+  const names = ids.flatMap((id) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1] ?? []);
+  return [...new Set(names)].flatMap((name) =>
+    readdirSync(`node_modules/${name}`)
+      .filter((file) => /^licen[cs]e/i.test(file))
+      .map((file) => `${name}/${file}`),
+  );
 }
 
 function copyLicence(file, folder) {

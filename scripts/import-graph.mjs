@@ -135,10 +135,15 @@ const FOLDERS = {
     'the server of the page in the browser: who may ask, the verbs of the hall as JSON, and a stream of what changes',
     'loop text settings loops user-error.ts hono @hono/node-server',
   ],
+  tui: [
+    'watch.ts',
+    'what `ralph watch` shows on a terminal, and what its keys do',
+    'loops text settings/set-limits.ts user-error.ts ink react',
+  ],
   cli: [
     'main.ts',
     'one file per command, and what it prints',
-    'loop text process/attached.ts bus/bus.ts settings background/background.ts loops session/step.ts programs/programs.ts mcp web user-error.ts package-name.ts commander @clack/prompts',
+    'loop text process/attached.ts bus/bus.ts settings background/background.ts loops session/step.ts programs/programs.ts mcp tui/watch.ts web user-error.ts package-name.ts commander @clack/prompts',
   ],
 };
 

@@ -8,11 +8,11 @@ import type { Argument, Command, Option } from 'commander';
 import { KNOWN_AGENTS } from '../loops/machine.ts';
 import { choicesOf, VALUES } from '../settings/rows.ts';
 import { visible } from '../text/one-line.ts';
+import { SET_KEYS } from '../settings/set-limits.ts';
 import { hall } from './hall.ts';
 import { longOf } from './options.ts';
 import { pageNames } from './pages.ts';
 import { printAsIs } from './print.ts';
-import { SET_KEYS } from './set.ts';
 import { workspaceOf } from './workspace.ts';
 
 /** Prints what the last of these words can be, in the command that the others are. */

@@ -29,6 +29,8 @@ export const FROM_INSIDE: Readonly<Record<string, Rule>> = {
   skill: 'free',
   status: 'free',
   ls: 'free',
+  // What it does with a loop, the hall decides.
+  watch: 'free',
   logs: 'follows',
   attach: 'wait',
   story: 'free',

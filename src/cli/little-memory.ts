@@ -17,7 +17,8 @@ export function littleMemory(): Required<Pick<LoopObserver, 'appended'>> {
 /** A loop whose only agent answers at once has ended by then. */
 const SHORT_RUN_MS = 20;
 
-function growSlowly(): void {
+/** From now on. */
+export function growSlowly(): void {
   // Loaded here, because that takes milliseconds.
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');
   setFlagsFromString('--semi-space-growth-factor=1');

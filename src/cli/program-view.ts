@@ -37,6 +37,15 @@ export function viewCommands(add: Add, { done, isCalled }: Call): void {
       done(await ls(options));
     });
 
+  add('watch', 'watch and steer loops on the terminal, live; without a terminal like ls')
+    .option('-a, --all', 'start with the loops of all workspaces')
+    .option('--screen-reader', 'print sentences instead of columns, and no ticking times')
+    .option(...WORKSPACE)
+    .action(async (options: object) => {
+      const { watchLoops } = await import('./watch.ts');
+      done(await watchLoops(options));
+    });
+
   add('logs [name]', 'print what the agent of a loop said and did')
     .option('-f, --follow', 'keep printing new output until the loop ends')
     .option('--full', 'also print the tools of a loop with several runs, which --run prints too')

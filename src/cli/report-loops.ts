@@ -37,17 +37,25 @@ export async function reportLoops(name: string | null, options: ReportOptions): 
   if (name !== null && options.all === true)
     throw new UserError('cannot use --all with the name of a loop; drop one of them');
   if (options.output === '') throw new UserError('--output must not be empty');
+  write(await reportText(hall(), name, options, format), format, options.output ?? null);
+  return 0;
+}
+
+/** The report as a text, in the width of the terminal. */
+export async function reportText(
+  loops: Loops,
+  name: string | null,
+  options: ReportOptions,
+  format: Format = 'text',
+): Promise<string> {
   const since = sinceOf(name, options);
-  const loops = hall();
   const workspace = options.all === true ? null : workspaceOf(options);
   const night = name === null ? ofTheNight(await loops.list({ workspace }), since) : [];
   const told = name === null && format === 'text' ? toldInFull(night) : night;
   const facts =
     name === null ? await factsOfAll(loops, told, since, format) : [await ofOne(loops, name, since, options)];
   const listed = night.filter((row) => !told.includes(row));
-  const text = await textOf(facts, { format, since, name, options, night, listed });
-  write(text, format, options.output ?? null);
-  return 0;
+  return textOf(facts, { format, since, name, options, night, listed });
 }
 
 function sinceOf(name: string | null, { since }: ReportOptions): number {

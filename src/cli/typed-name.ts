@@ -19,7 +19,7 @@ function typedName(): string {
 
 /** A command line that begins, not the word in a sentence of a person: `continue it with: ralph resume NAME`. */
 const COMMANDS =
-  'agents|answer|attach|bus|complete|completion|config|daemon|demo|diff|doctor|help|hook|init|kill|logs|loop(?! for )|ls|mcp|move|notify|pause|plan|ralph|report|resume|rewind|rm|run|service|set|skill|spawn|status|stop|story|tell|template|trust|ui|wait|worktree';
+  'agents|answer|attach|bus|complete|completion|config|daemon|demo|diff|doctor|help|hook|init|kill|logs|loop(?! for )|ls|mcp|move|notify|pause|plan|ralph|report|resume|rewind|rm|run|service|set|skill|spawn|status|stop|story|tell|template|trust|ui|wait|watch|worktree';
 const ADVICE = new RegExp(
   String.raw`(?<=^|[\n:;,("'\`→$] ?| {2}|\u001B\[\d+m|-- |\b(?:and|as|in|or|see|use|which|with) )ralph(?= (?:\[|--[a-z]|(?:${COMMANDS})\b))`,
   'g',

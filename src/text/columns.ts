@@ -138,7 +138,8 @@ function lastBreak(line: string): number {
 /** Not before the numbers of a line and column: `settings.json:3:5`. */
 const BREAK = /(?<=[,/]|:(?!\d))(?=.)/;
 
-function shortened(text: string, width: number): string {
+/** A text that is cut where it is too wide. */
+export function shortened(text: string, width: number): string {
   return widthOf(text) <= width ? text : `${start(text, width - 1)}…`;
 }
 

@@ -46,6 +46,9 @@ export type Cells = Readonly<
   >
 >;
 
+/** What the cells say; also of a loop that no list has. */
+export type ToldRow = Omit<LoopRow, 'worker'> & { readonly worker: Pick<LoopRow['worker'], 'startedAt'> };
+
 interface Column {
   readonly of: keyof Cells;
   readonly head: string;
@@ -74,7 +77,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** What a list says about a loop. `level` indents the name, and `width` is that of the terminal. */
-export function cellsOf(row: LoopRow, level: number, width: number, now: number): Cells {
+export function cellsOf(row: ToldRow, level: number, width: number, now: number): Cells {
   const { name, iterations, iterationLimit, about, limits, family, tags = [], worker, status } = row;
   const { plan } = row.record;
   const { agent, branch, task } = about;
@@ -98,14 +101,14 @@ export function cellsOf(row: LoopRow, level: number, width: number, now: number)
 }
 
 /** Why it does not run or what it waits for, and what is wrong with its files. */
-function whyOf({ reason, waiting, warning, questions }: LoopRow): string {
+function whyOf({ reason, waiting, warning, questions }: ToldRow): string {
   const question = questions?.[0] === undefined ? null : `asks: ${questions[0].text}`;
   const why = waiting === null ? (reason ?? question ?? []) : `waiting: ${waiting}`;
   return visible(oneLine([why, warning ?? []].flat().join('; ')));
 }
 
 /** The state of a loop in a few words. */
-function stateText({ status, questions = [], waiting }: LoopRow): string {
+function stateText({ status, questions = [], waiting }: ToldRow): string {
   if (status === 'running' || status === 'in-session') {
     if (questions.length > 0) return counted(questions.length, 'question');
     if (waiting !== null) return waitingState(waiting);
@@ -147,7 +150,7 @@ function needOf({ status, questions = [] }: LoopRow): number {
 }
 
 /** Whether the checks passed when they last ran: `pass`, `1 of 3 fail`; empty if none has run. */
-function checksCell({ verification: { checks } }: LoopRow): string {
+function checksCell({ verification: { checks } }: ToldRow): string {
   const failed = checks.filter(({ passed }) => passed === false).length;
   if (failed > 0) return checks.length === 1 ? 'fail' : `${failed} of ${checks.length} fail`;
   return checks.some(({ passed }) => passed === true) ? 'pass' : '';

@@ -105,7 +105,7 @@ function aboutLines({ task, agent, branch }: LoopView['about']): readonly string
 }
 
 /** `40 s` for less than a minute, else `3m 5s`. */
-function agoText(ms: number): string {
+export function agoText(ms: number): string {
   const text = duration(Math.max(0, ms), ' ');
   return ms < 60_000 ? text.replace(/s$/, ' s') : text;
 }
@@ -125,7 +125,8 @@ export function failingSince(
   return `, since iteration ${first.iteration}${isEarlier ? ' or earlier' : ''}`;
 }
 
-function rejectionText({ lastRejection, protectedClaims }: LoopView['report']): string {
+/** The last rejected claim, and what contradicted it. */
+export function rejectionText({ lastRejection, protectedClaims }: LoopView['report']): string {
   if (lastRejection === null) return '';
   const { iteration, failed } = lastRejection;
   const why =

@@ -135,6 +135,8 @@ describe('the tarball', () => {
     expect(paths).toContain('dist/bus/js-yaml.LICENSE');
     expect(paths).toContain('dist/settings/zod.LICENSE');
     expect(paths).toContain('dist/checks/markdown-it.LICENSE');
+    expect(paths).toContain('dist/tui/ink.LICENSE');
+    expect(paths).toContain('dist/tui/react.LICENSE');
     expect(paths).toContain('dist/cli/commander.LICENSE');
     expect(paths).toContain('dist/cli/jsonc-parser.LICENSE');
     expect(paths).toContain('dist/cli/modelcontextprotocol-server.LICENSE');

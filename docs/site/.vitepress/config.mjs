@@ -88,6 +88,7 @@ export default defineConfig({
         page('Background', 'background'),
         page('Report', 'report'),
         page('In the browser', 'ui'),
+        page('Watch', 'watch'),
         page('Story', 'story'),
         page('Notices', 'notices'),
         page('Children and the bus', 'children-and-bus'),

@@ -100,6 +100,31 @@ export class Terminal {
     this.#tmux('send-keys', '-t', this.#name, ...keys);
   }
 
+  /** Changes the columns and lines of the terminal. */
+  resizes([width, height]: readonly [number, number]): void {
+    this.#tmux('resize-window', '-t', this.#name, '-x', String(width), '-y', String(height));
+  }
+
+  /** The lines that a person sees now, without the scrollback. */
+  get view(): readonly string[] {
+    return this.#tmux('capture-pane', '-p', '-t', this.#name).replace(/\n$/, '').split('\n');
+  }
+
+  /** Copies what the terminal is sent from now on to a file. */
+  copiesTo(file: string): void {
+    this.#tmux('pipe-pane', '-t', this.#name, `exec cat >'${file}'`);
+  }
+
+  /** Sends a signal to the command. */
+  receives(signal: NodeJS.Signals): void {
+    const shell = this.#tmux('display-message', '-p', '-t', this.#name, '#{pane_pid}').trim();
+    const [pid] = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+      .split('\n')
+      .flatMap((line) => (line.trim().split(/\s+/)[1] === shell ? [Number.parseInt(line, 10)] : []));
+    if (pid === undefined) throw new Error(`no command runs in ${this.#name}`);
+    process.kill(pid, signal);
+  }
+
   /** Closes the terminal window. */
   goesAway(): void {
     this.#tmux('kill-session', '-t', this.#name);
@@ -109,20 +134,22 @@ export class Terminal {
   async ends(): Promise<End> {
     const look = (): string | null => (existsSync(this.#end) ? readFileSync(this.#end, 'utf8') : null);
     const written = await until('the end of the command', look, { seen: () => this.screen });
-    const isCursorVisible =
-      this.#tmux('display-message', '-p', '-t', this.#name, '#{cursor_flag}').trim() === '1';
+    // The cursor is shown, and the screen is not the alternate one.
+    const isShown =
+      this.#tmux('display-message', '-p', '-t', this.#name, '#{cursor_flag} #{alternate_on}').trim() ===
+      '1 0';
     const isCooked = [/(?<!-)\bicanon\b/, /(?<!-)\becho\b/, /(?<!-)\bisig\b/].every((mode) =>
       mode.test(written),
     );
     return {
       code: Number.parseInt(written, 10),
-      terminal: isCursorVisible && isCooked ? 'as before' : 'odd',
+      terminal: isShown && isCooked ? 'as before' : 'odd',
     };
   }
 }
 
 export interface End {
   readonly code: number;
-  /** Whether the terminal is usable again: line editing, echo and a visible cursor. */
+  /** Whether the terminal is usable again: line editing, echo, a visible cursor and the screen of before. */
   readonly terminal: 'as before' | 'odd';
 }
