@@ -1,6 +1,7 @@
 /** The iterations of a loop in a row, each with a sign for how it ended. */
 import { duration } from '../loop/counted.ts';
 import type { IterationReport } from '../loop/iteration-report.ts';
+import { costText } from '../loop/report.ts';
 import type { LoopView } from '../loops/loops.ts';
 
 export type IterationMark = 'green' | 'red' | 'failed' | 'limit' | 'none' | 'open';
@@ -11,6 +12,7 @@ export interface StripPart {
   /** `7✗`: it says without a colour what the colour says. */
   readonly text: string;
   readonly durationText: string;
+  readonly costText: string;
 }
 
 /** The last iterations that a view of a loop knows, the first one first. */
@@ -26,6 +28,7 @@ export function iterationStrip({ report, state, doing }: LoopView, now: number):
       mark,
       text: `${one.iteration}${SIGNS[mark]}`,
       durationText: duration(Math.max(0, end - one.startedAt), ' '),
+      costText: costText(one.cost, one.costIsKnown),
     };
   });
 }

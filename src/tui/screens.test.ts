@@ -29,8 +29,18 @@ const look = (columns: number, rows: number): Look => ({
 async function model(more: Partial<Model> = {}): Promise<Model> {
   const rows = ordered(await localLoops().list({ workspace: null }));
   return {
-    ...{ rows, views: new Map(), isOfAll: false, isGrouped: false, filter: '', unfolded: new Set() },
-    ...{ selected: null, top: 0, opened: null, page: null, input: null, note: null },
+    rows,
+    views: new Map(),
+    isOfAll: false,
+    isGrouped: false,
+    filter: '',
+    unfolded: new Set(),
+    selected: null,
+    top: 0,
+    opened: null,
+    page: null,
+    input: null,
+    note: null,
     ...more,
   };
 }

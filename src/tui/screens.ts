@@ -201,7 +201,7 @@ function stripOf({ view, iteration }: OpenedLoop, look: Look): string {
   const parts = view === null ? [] : iterationStrip(view, look.now);
   const chosen = parts.find((one) => one.iteration === iteration) ?? parts.at(-1);
   if (chosen === undefined) return fitted('no iteration has started', look, 'dim');
-  const end = ` ${chosen.durationText}`;
+  const end = ` ${chosen.durationText}, cost ${chosen.costText}`;
   let room = look.columns - end.length - 2;
   const shown: string[] = [];
   for (const part of parts.toReversed()) {

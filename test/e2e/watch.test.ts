@@ -62,10 +62,13 @@ afterAll(async () => {
   await rig.tearDown();
 });
 
-function watch(size: readonly [number, number] = [80, 24]): Terminal {
+function watch(
+  size: readonly [number, number] = [80, 24],
+  env: Readonly<Record<string, string>> = {},
+): Terminal {
   return terminals.open([process.execPath, rig.command, 'watch'], {
     cwd: rig.workspace,
-    env: { ...rig.env, TERM: 'screen', LC_ALL: 'C.UTF-8' },
+    env: { ...rig.env, TERM: 'screen', LC_ALL: 'C.UTF-8', ...env },
     size,
   });
 }
@@ -114,8 +117,10 @@ describe('the list', () => {
 
 describe('a request', () => {
   it('answers the question of a loop, and shows the event that did it', async () => {
-    const terminal = watch();
+    const terminal = watch([80, 24], { NO_COLOR: '1' });
     await sees(terminal, /^[> ] shop /);
+    // oxlint-disable-next-line no-control-regex -- what colours a text
+    expect(terminal.colours).not.toMatch(/\u001B\[3\dm/);
     terminal.types('n');
     terminal.types('n');
     await sees(terminal, /^> shop /);
@@ -155,7 +160,7 @@ describe('a loop', () => {
     terminal.types('\r');
     await sees(terminal, /^\[why\]/);
     await sees(terminal, /exit 1 fails \(exit 1/);
-    await sees(terminal, /^ +not ok 1 - adds up$/);
+    expect(await sees(terminal, /adds up$/)).toMatch(/^ +✗ |^ +not ok 1/);
     terminal.types('3');
     await sees(terminal, /^## When you are done/);
     terminal.presses('Escape');
@@ -204,6 +209,10 @@ describe('the terminal is as before', () => {
     expect(await terminated.ends()).toEqual({ code: 143, terminal: 'as before' });
     hungUp.receives('SIGHUP');
     expect(await hungUp.ends()).toEqual({ code: 129, terminal: 'as before' });
+    // The end of the rig sees that no process is left of one whose terminal was closed.
+    const closed = watch();
+    await sees(closed, /need you/);
+    closed.goesAway();
   });
 
   it('while it is suspended with Ctrl-Z, and fg brings the loops back', async () => {
