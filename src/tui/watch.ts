@@ -150,7 +150,8 @@ class Face {
     const before =
       model.opened === null ? null : selectedRow({ rows: model.rows, selected: model.opened.ref.id });
     model.rows = ordered(rows);
-    if (selectedRow(model) === null) moveSelection(model, 0);
+    // Where the selected loop was removed, the next key must not hit another one.
+    if (model.selected === null) moveSelection(model, 0);
     if (model.opened !== null && before !== selectedRow({ rows: model.rows, selected: model.opened.ref.id }))
       model.opened.refresh();
     this.#changed();
