@@ -57,6 +57,27 @@ it('keeps the last few claims and iterations and the dearest runs, however long 
   );
 });
 
+it('says how each iteration went', async () => {
+  const [started, ...others] = iteration(1, 0, 1).slice(1);
+  const limited = others.map((one) =>
+    typeof one === 'object' && one.type === 'run.ended'
+      ? { ...one, ending: { how: 'exited', code: 1, error: null } as const, as: 'usage-limit' as const }
+      : one,
+  );
+  const failed = others.map((one) =>
+    typeof one === 'object' && one.type === 'run.ended'
+      ? { ...one, ending: { how: 'exited', code: 1, error: null } as const, as: 'failure' as const }
+      : one,
+  );
+  const how = async (...events: Parameters<typeof night>[0]): Promise<unknown> =>
+    (await night(events)).points.map((one) => one.how);
+  if (typeof started === 'number' || started === undefined) throw new Error('not an event');
+  expect(await how(...iteration(1, 0, 1))).toEqual(['failing']);
+  expect(await how(started)).toEqual(['unchecked']);
+  expect(await how(started, ...limited.slice(0, 4))).toEqual(['limit']);
+  expect(await how(started, ...failed.slice(0, 4))).toEqual(['failed']);
+});
+
 it('counts only what happened since a moment, also a part of an iteration', async () => {
   const found = await night(
     [...iteration(1, 0, 1), ...iteration(2, 100, 2), ...iteration(3, 200, null)],
