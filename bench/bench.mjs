@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { browserPage } from './browser-page.mjs';
 import { listing } from './listing.mjs';
 import { memoryOverTime, output } from './output.mjs';
 import { repository } from './repository.mjs';
@@ -16,6 +17,7 @@ import { watching } from './watching.mjs';
 const parts = {
   startUp,
   listing,
+  browserPage,
   session,
   repository,
   output,
