@@ -119,7 +119,7 @@ for (const file of [
 
 // The page of `ralph ui`: static files, which the command serves.
 await buildPage({ configFile: 'web/vite.config.ts' });
-for (const file of ['preact/LICENSE', 'diff2html/LICENSE.md']) copyLicence(file, 'dist/web');
+for (const file of ['preact/LICENSE', 'diff2html/LICENSE.md', 'uplot/LICENSE']) copyLicence(file, 'dist/web');
 
 // One file without imports, because it is copied to where opencode loads its plugins. Not minified: people look into it.
 await build({

@@ -59,7 +59,15 @@ export function App() {
     if (view !== 'loop') return <Overview list={list} />;
     if (row === undefined)
       return <p>{list.mark === null ? 'Loading …' : 'This loop is not in the list any more.'}</p>;
-    if (number !== '') return <Iteration key={`${id} ${number}`} row={row} iteration={Number(number)} />;
+    if (number !== '')
+      return (
+        <Iteration
+          key={`${id} ${number}`}
+          row={row}
+          iteration={Number(number)}
+          isReadOnly={list.isReadOnly}
+        />
+      );
     return <Loop key={id} row={row} isReadOnly={list.isReadOnly} />;
   }
 }

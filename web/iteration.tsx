@@ -9,12 +9,21 @@ import { runHeading } from '../src/text/agent-lines.ts';
 import { ask } from './api.ts';
 import { Diff } from './diff.tsx';
 import { Log } from './log.tsx';
+import { Rewind } from './rewind.tsx';
 import { shown } from './shown.ts';
 import { Stream } from './stream.tsx';
 import { useAnswer, useLoop } from './use.ts';
 
 /** An iteration: its prompt as it was sent, what its agent did, its checks with their logs, what it changed, and what it cost. */
-export function Iteration({ row, iteration }: { readonly row: LoopRow; readonly iteration: number }) {
+export function Iteration({
+  row,
+  iteration,
+  isReadOnly,
+}: {
+  readonly row: LoopRow;
+  readonly iteration: number;
+  readonly isReadOnly: boolean;
+}) {
   const { id, name, workspace } = row;
   const loop = { id, name, workspace };
   const { view, told } = useLoop(loop);
@@ -97,7 +106,10 @@ export function Iteration({ row, iteration }: { readonly row: LoopRow; readonly 
         {isOpen ? (
           <p class="note">The iteration has not ended.</p>
         ) : (
-          <Diff loop={loop} what={String(iteration)} special={special} />
+          <>
+            <Diff loop={loop} what={String(iteration)} special={special} />
+            {!isReadOnly && <Rewind loop={loop} iteration={iteration} />}
+          </>
         )}
       </section>
     </>

@@ -1,3 +1,5 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import type { LoopFacts } from '../src/loops/facts.ts';
 import type { IterationPoint } from '../src/loops/night.ts';
 import type { LoopRow } from '../src/loops/list.ts';
@@ -6,9 +8,13 @@ import { duration } from '../src/loop/counted.ts';
 import { cellsOf } from '../src/text/list.ts';
 import { whyNotDone } from '../src/text/not-done.ts';
 import { statusText } from '../src/text/status.ts';
+import { timeLeft } from '../src/text/waits.ts';
 import { Actions } from './actions.tsx';
 import { ask } from './api.ts';
+import { Diff } from './diff.tsx';
+import { SaveReport } from './save-report.tsx';
 import { shown } from './shown.ts';
+import { Plots } from './plots.tsx';
 import { Stream } from './stream.tsx';
 import { useAnswer, useLoop, useNow, type Answered } from './use.ts';
 
@@ -51,7 +57,7 @@ export function Loop({ row, isReadOnly }: { readonly row: LoopRow; readonly isRe
         {view?.doing !== null && view?.doing !== undefined
           ? figure('now', `${shown(view.doing.what)} · ${duration(Math.max(0, now - view.doing.since), ' ')}`)
           : null}
-        {figure('waiting', shown(row.waiting ?? ''))}
+        {figure('waiting', shown((view === null ? null : timeLeft(view.state, now)) ?? row.waiting ?? ''))}
       </dl>
       {trouble !== null && <p class="red">{shown(trouble)}</p>}
       {view !== null && !isReadOnly && <Actions view={view} told={told} />}
@@ -74,6 +80,7 @@ export function Loop({ row, isReadOnly }: { readonly row: LoopRow; readonly isRe
       <section aria-labelledby="iterations">
         <h2 id="iterations">Iterations</h2>
         <Strip id={id} facts={facts} />
+        {known !== null && <Plots points={known.night?.points ?? []} limits={row.limits} />}
       </section>
       <section aria-labelledby="stream">
         <h2 id="stream">What the agent does</h2>
@@ -87,6 +94,10 @@ export function Loop({ row, isReadOnly }: { readonly row: LoopRow; readonly isRe
           }
         />
       </section>
+      <Unfolded title="What it has changed in all">
+        {() => <Diff loop={row} what={null} special={known?.changes?.files ?? []} />}
+      </Unfolded>
+      <SaveReport loop={row} />
       {view !== null && (
         <details>
           <summary>Everything that ralph status says</summary>
@@ -94,6 +105,23 @@ export function Loop({ row, isReadOnly }: { readonly row: LoopRow; readonly isRe
         </details>
       )}
     </>
+  );
+}
+
+/** Makes what is inside once a person wants to see it. */
+function Unfolded({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: () => ComponentChildren;
+}) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{title}</summary>
+      {isOpen && children()}
+    </details>
   );
 }
 

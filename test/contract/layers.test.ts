@@ -46,6 +46,20 @@ describe('the layers', () => {
     expect(problems()).toEqual([]);
   });
 
+  it('the page of ralph ui takes words and the core from src/, and no file that needs Node.js', () => {
+    const folder = new URL('../../web/', import.meta.url);
+    const imported = readdirSync(folder)
+      .filter((file) => /\.tsx?$/.test(file))
+      .flatMap((file) => [
+        ...readFileSync(new URL(file, folder), 'utf8').matchAll(
+          /^import (?!type )[^;]*? from '\.\.\/src\/([^']+)'/gm,
+        ),
+      ])
+      .map(([, path = '']) => path);
+    expect(imported.length).toBeGreaterThan(10);
+    expect(imported.filter((path) => !/^(?:text|loop)\//.test(path))).toEqual([]);
+  });
+
   it.each([
     ['loop/a.ts', 'files/files.ts'],
     ['loop/a.ts', 'zod'],

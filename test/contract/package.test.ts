@@ -140,6 +140,8 @@ describe('the tarball', () => {
     expect(paths).toContain('dist/cli/commander.LICENSE');
     expect(paths).toContain('dist/cli/jsonc-parser.LICENSE');
     expect(paths).toContain('dist/cli/modelcontextprotocol-server.LICENSE');
+    expect(paths).toContain('dist/cli/hono.LICENSE');
+    expect(paths).toContain('dist/web/preact.LICENSE');
   });
 
   it('contains the pages for users, and not the contract and the decisions', () => {

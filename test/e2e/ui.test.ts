@@ -3,11 +3,12 @@
  *
  * @module-tag chromium
  */
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { busAt } from '../../src/bus/bus-file.ts';
 import { post } from '../../src/bus/bus.ts';
 import { draft } from '../../src/bus/message.ts';
@@ -15,6 +16,7 @@ import { newPage, startBrowser } from '../rig/cli/browser.ts';
 import { claims } from '../rig/cli/first-turn.ts';
 import type { Program } from '../rig/cli/program.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
+import { registerLoop } from '../rig/loop-folder.ts';
 import type { Turn } from '../rig/cli/turn.ts';
 import { refOf, startUi, type Ui } from '../rig/cli/ui.ts';
 
@@ -128,6 +130,29 @@ describe('the overview', () => {
   });
 });
 
+it('the overview of 200 loops keeps its rows where they are, filters them, and shows the next one', async () => {
+  vi.stubEnv('XDG_STATE_HOME', rig.env['XDG_STATE_HOME']);
+  for (let number = 1; number <= 200; number++)
+    registerLoop(rig.workspace, `loop-${String(number).padStart(3, '0')}`, []);
+  vi.unstubAllEnvs();
+  await page.goto(ui.address);
+  await page.getByText('200 of 200').waitFor();
+  const names = (): Promise<readonly string[]> =>
+    page.evaluate("[...document.querySelectorAll('tr[data-loop]')].map((row) => row.dataset.loop)");
+  const before = await names();
+  expect(before).toEqual(before.toSorted());
+  await rig.does('run', 'a task', '--name', 'another', '--', 'echo', '<promise>DONE</promise>');
+  await row('another').getByText('done', { exact: true }).waitFor();
+  const after = await names();
+  expect(after.filter((name) => name !== 'another')).toEqual(before);
+  await page.getByLabel('Filter').fill('loop-19');
+  await page.getByText('10 of 201').waitFor();
+  expect(await names()).toHaveLength(10);
+  await page.setViewportSize({ width: 375, height: 700 });
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(375);
+  expect(await barriers()).toEqual([]);
+});
+
 describe('a loop', () => {
   it('is told, paused, resumed and stopped from the page, which says which event did it', async () => {
     const { program, turn } = await started('a', '--check', 'true');
@@ -195,6 +220,8 @@ describe('a loop', () => {
     await page.getByText('the claim of iteration 1 was rejected').waitFor();
     await second.prints('working on it\n');
     await page.getByText('working on it').waitFor();
+    await page.reload();
+    await page.getByText('working on it').waitFor();
     await page.getByRole('link', { name: /^1\s?red/ }).click();
     await page.getByRole('heading', { name: 'Iteration 1' }).waitFor();
     await page.getByText('I have looked at <script>alert(1)</script>').waitFor();
@@ -208,6 +235,24 @@ describe('a loop', () => {
     await second.writes('made');
     await claims(second);
     await program.ended;
+    await page.getByRole('button', { name: /^Rewind the files/ }).click();
+    await page.getByLabel('Rewind').getByText('made').first().waitFor();
+    await page.getByRole('button', { name: 'Rewind', exact: true }).click();
+    await page
+      .getByText(/rewound the files of a to checkpoint 1: .*; undo with: ralph rewind a rewind-1/)
+      .waitFor();
+    expect([rig.has('made'), rig.has('wrong.test.ts')]).toEqual([false, true]);
+    await page.getByRole('link', { name: 'a', exact: true }).click();
+    await page.getByRole('img', { name: 'failing checks: at most 1 in iterations 1 to 2' }).waitFor();
+    await page.getByText('What it has changed in all').click();
+    await page.getByText('wrong.test.ts').first().waitFor();
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save the report as HTML' }).click(),
+    ]);
+    expect(saved.suggestedFilename()).toBe('a.html');
+    expect(readFileSync(await saved.path(), 'utf8')).toContain('<title>Ralph loop a</title>');
+    expect(await barriers()).toEqual([]);
     await page.getByRole('link', { name: 'Morning' }).click();
     await page.getByText('1 loop since').waitFor();
     await page.getByText('1 of 1 passes').waitFor();
