@@ -108,7 +108,8 @@ function steady(text: string, on: Rig): string {
     .replaceAll(/-PID\d+-\d+/g, '-PID12345-0001')
     .replaceAll(/process \d+/g, 'process 12345')
     .replaceAll(/\d{8}-\d{6}-\d+/g, '20260101-000000-12345')
-    .replaceAll(/\b\d+s\b/g, '0s')
+    .replaceAll(/\b\d+s\b/g, (time) => '0s'.padEnd(time.length))
+    .replaceAll(/ +$/gm, '')
     .replaceAll(/\b\d+ s\b/g, '0 s')
     .replaceAll(/\b\d{5}d\b/g, '20000d')
     .replaceAll(/-[0-9a-f]{8}\b/g, '-01234567')}\n`;
