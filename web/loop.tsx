@@ -6,9 +6,9 @@ import type { LoopRow } from '../src/loops/list.ts';
 import type { LoopView } from '../src/loops/loops.ts';
 import { duration } from '../src/loop/counted.ts';
 import { cellsOf } from '../src/text/list.ts';
-import { whyNotDone } from '../src/text/not-done.ts';
 import { statusText } from '../src/text/status.ts';
 import { timeLeft } from '../src/text/waits.ts';
+import { type WhyLine, whyOpen } from '../src/text/why-open.ts';
 import { Actions } from './actions.tsx';
 import { ask } from './api.ts';
 import { Diff } from './diff.tsx';
@@ -38,7 +38,7 @@ export function Loop({ row, isReadOnly }: { readonly row: LoopRow; readonly isRe
   );
   const known = facts.is === 'answered' ? facts.value : null;
   const cells = cellsOf(row, 0, Infinity, now);
-  const done = view === null ? [] : whyNotDone(view, known);
+  const why = view === null || view.summary.status === 'done' ? [] : whyOpen(view, known);
   return (
     <>
       <h1>
@@ -64,14 +64,14 @@ export function Loop({ row, isReadOnly }: { readonly row: LoopRow; readonly isRe
       {view !== null && isReadOnly && (
         <p class="note">This page is read-only. To change loops, start ralph ui without --read-only.</p>
       )}
-      {done.length > 0 && (
+      {why.length > 0 && (
         <section aria-labelledby="why">
           <h2 id="why">Why it is not done</h2>
           <ul class="why">
-            {done.map(({ title, output }) => (
+            {byHeading(why).map(({ title, below }) => (
               <li key={title}>
                 {shown(title)}
-                {output !== null && <pre tabIndex={0}>{shown(output)}</pre>}
+                {below !== '' && <pre tabIndex={0}>{shown(below)}</pre>}
               </li>
             ))}
           </ul>
@@ -123,6 +123,15 @@ function Unfolded({
       {isOpen && children()}
     </details>
   );
+}
+
+/** Each heading with the lines below it. */
+function byHeading(lines: readonly WhyLine[]): readonly { readonly title: string; readonly below: string }[] {
+  const starts = lines.flatMap(({ as }, at) => (as === 'heading' || at === 0 ? [at] : []));
+  return starts.map((start, index) => {
+    const [first, ...rest] = lines.slice(start, starts[index + 1]);
+    return { title: first?.text ?? '', below: rest.map(({ text }) => text).join('\n') };
+  });
 }
 
 function figure(label: string, text: string) {

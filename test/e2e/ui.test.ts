@@ -215,9 +215,9 @@ describe('a loop', () => {
     const second = await rig.nextTurn();
     await page.goto(ui.address);
     await page.getByRole('link', { name: 'a', exact: true }).click();
-    await page.getByText('failed (exit 1)').first().waitFor();
+    await page.getByText('fails (exit 1)').first().waitFor();
     await page.getByText('expected 2, got 3').first().waitFor();
-    await page.getByText('the claim of iteration 1 was rejected').waitFor();
+    await page.getByText('the agent has claimed to be done once, and was rejected').waitFor();
     await second.prints('working on it\n');
     await page.getByText('working on it').waitFor();
     await page.reload();
