@@ -2,6 +2,7 @@ import type { AgentEvent } from '../src/loops/loops.ts';
 import type { Told } from '../src/loops/events.ts';
 import { counted } from '../src/loop/counted.ts';
 import { ProviderLines } from '../src/text/agent-lines.ts';
+import { withoutMiddle } from '../src/text/without-middle.ts';
 import { shown } from './shown.ts';
 
 /** What an agent does: its words, and its tools folded. */
@@ -40,18 +41,18 @@ function blockOf(block: Block) {
   if (block.is === 'words')
     return (
       <p key={block.key} class={block.kind}>
-        {cut(shown(block.text), MOST_CHARS)}
+        {withoutMiddle(shown(block.text), MOST_CHARS)}
       </p>
     );
   const { name, input, output, ok } = block;
   return (
     <details key={block.key} class={ok ? 'tool' : 'tool failed'}>
       <summary>
-        <b>{shown(name)}</b> {cut(shown(input), 200)}
+        <b>{shown(name)}</b> {shown(input).slice(0, 200)}
         <span class="note">{output === null ? ' running' : ok ? '' : ' failed'}</span>
       </summary>
       <pre tabIndex={0}>
-        {output === null ? 'no output yet' : cut(shown(output), MOST_CHARS) || '(no output)'}
+        {output === null ? 'no output yet' : withoutMiddle(shown(output), MOST_CHARS) || '(no output)'}
       </pre>
     </details>
   );
@@ -128,10 +129,6 @@ function wordsOf(event: AgentEvent, provider: ProviderLines): readonly Words[] {
 }
 
 const MARKS = { done: '[x]', active: '[>]', pending: '[ ]' } as const;
-
-function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)} … ${text.length - most} more characters`;
-}
 
 const MOST_CHARS = 20_000;
 /** What a browser draws without a pause. */

@@ -13,6 +13,7 @@ import type { Mark, Told } from '../loops/events.ts';
 import type { LoopRef, Loops, LoopView } from '../loops/loops.ts';
 import { requestIn } from '../loops/request.ts';
 import { isRecord } from '../loop/shape.ts';
+import { withoutMiddle } from '../text/without-middle.ts';
 import { reasonOf } from '../user-error.ts';
 
 /** What the tabs of a browser show. */
@@ -237,8 +238,7 @@ function isEvent(told: string): boolean {
 }
 
 function shortened(_: string, value: unknown): unknown {
-  if (typeof value !== 'string' || value.length <= MOST_TEXT) return value;
-  return `${value.slice(0, MOST_TEXT)} … ${value.length - MOST_TEXT} more characters`;
+  return typeof value === 'string' ? withoutMiddle(value, MOST_TEXT) : value;
 }
 
 /** Again and again until the signal aborts; what goes wrong is said, and tried again. */

@@ -4,7 +4,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text as bodyOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { asPage, refOf, startUi, type Sent, type Ui } from '../rig/cli/ui.ts';
+import { asPage, liveUntil, refOf, startUi, type Sent, type Ui } from '../rig/cli/ui.ts';
+import type { LiveLine } from '../../src/web/live.ts';
+import { claims } from '../rig/cli/first-turn.ts';
 import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import { until } from '../rig/cli/until.ts';
 
@@ -175,6 +177,58 @@ describe('ralph ui', () => {
     expect(inside.stderr).toContain('"ralph ui" is refused inside a run');
     await turn.prints('<promise>DONE</promise>\n');
     await turn.exits(0);
+    await program.ended;
+  });
+});
+
+describe('the stream of a loop', () => {
+  type ToldLine = Extract<LiveLine, { is: 'told' }>;
+  const toldIn = (lines: readonly LiveLine[]): readonly ToldLine[] =>
+    lines.filter((line): line is ToldLine => line.is === 'told');
+  const wordsIn = (lines: readonly LiveLine[]): string =>
+    toldIn(lines)
+      .flatMap(({ told }) => told)
+      .flatMap((one) => (one.is === 'agent' ? [JSON.stringify(one.event)] : []))
+      .join('\n');
+
+  it('goes on after a lost connection where it was, without a gap and without a repeat', async () => {
+    const program = rig.ralph(['run', 'task', '--name', 'lost', '--', ...rig.agent]);
+    const turn = await rig.nextTurn();
+    await rig.loop('lost').journals('run.started');
+    const want = { key: 'k', loop: refOf(rig, 'lost') };
+    await turn.prints('the first words\n');
+    const before = await liveUntil(
+      ui,
+      { list: null, loops: [{ ...want, from: 'snapshot' }] },
+      'the first words',
+    );
+    await turn.prints('meanwhile\n');
+    const from = toldIn(before).at(-1)?.next ?? 'snapshot';
+    await turn.prints('the last words\n');
+    const after = await liveUntil(ui, { list: null, loops: [{ ...want, from }] }, 'the last words');
+    expect(wordsIn(before).match(/the first words|meanwhile|the last words/g)).toEqual(['the first words']);
+    expect(wordsIn(after).match(/the first words|meanwhile|the last words/g)).toEqual([
+      'meanwhile',
+      'the last words',
+    ]);
+    await claims(turn);
+    await program.ended;
+  });
+
+  it('begins with the last piece of a long output', async () => {
+    const program = rig.ralph(['run', 'task', '--name', 'long', '--', ...rig.agent]);
+    const turn = await rig.nextTurn();
+    await rig.loop('long').journals('run.started');
+    for (let piece = 0; piece < 20; piece++)
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await turn.prints(`${'a line of a long output\n'.repeat(8000)}piece ${piece}\n`);
+    await turn.prints('the last words\n');
+    const loop = refOf(rig, 'long');
+    const wants = { list: null, loops: [{ key: 'k', loop, from: 'snapshot' as const }] };
+    const lines = await liveUntil(ui, wants, 'the last words');
+    expect(toldIn(lines)[0]?.skipped).toBeGreaterThan(0);
+    expect(wordsIn(lines).length).toBeLessThan(1_500_000);
+    await claims(turn);
     await program.ended;
   });
 });

@@ -3,9 +3,10 @@
  *
  * @module-tag chromium
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -19,6 +20,7 @@ import { setUpRig, type Rig } from '../rig/cli/rig.ts';
 import { registerLoop } from '../rig/loop-folder.ts';
 import type { Turn } from '../rig/cli/turn.ts';
 import { refOf, startUi, type Ui } from '../rig/cli/ui.ts';
+import { until } from '../rig/cli/until.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -128,6 +130,24 @@ describe('the overview', () => {
     await other.page.locator('tr[data-loop="a"]').getByText('done', { exact: true }).waitFor();
     expect(other.faults).toEqual([]);
   });
+});
+
+it('--open leads a browser to the page, which can be loaded again', async () => {
+  const log = join(rig.folder, 'opened');
+  writeFileSync(join(rig.folder, 'xdg-open'), `#!/bin/sh\nprintf '%s\\n' "$1" > ${log}\n`, { mode: 0o755 });
+  const env = { PATH: `${rig.folder}:${rig.env['PATH'] ?? ''}`, TMPDIR: rig.folder };
+  const program = rig.ralph(['ui', '--open'], { env });
+  const file = await until('the file', () =>
+    existsSync(log) && readFileSync(log, 'utf8').endsWith('\n') ? readFileSync(log, 'utf8').trim() : null,
+  );
+  const opened = await context.newPage();
+  await opened.goto(`file://${file}`);
+  await opened.getByText('There are no loops.').waitFor();
+  await opened.reload();
+  await opened.getByText('There are no loops.').waitFor();
+  expect(opened.url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#\/$/);
+  program.signal('SIGINT');
+  await program.ended;
 });
 
 it('the overview of 200 loops keeps its rows where they are, filters them, and shows the next one', async () => {

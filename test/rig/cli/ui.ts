@@ -2,8 +2,10 @@ import { request, type IncomingMessage } from 'node:http';
 import { text as bodyOf } from 'node:stream/consumers';
 import { isRecord } from '../../../src/loop/shape.ts';
 import type { LoopRef } from '../../../src/loops/loops.ts';
+import type { LiveLine, Wants } from '../../../src/web/live.ts';
 import type { Program } from './program.ts';
 import type { Rig } from './rig.ts';
+import { inTime } from './until.ts';
 
 /** A running `ralph ui`. */
 export interface Ui {
@@ -42,6 +44,38 @@ export interface Got {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
+}
+
+/** Reads the stream of what changes until it has these words, and drops the connection. */
+export async function liveUntil(ui: Ui, wants: Wants, words: string): Promise<readonly LiveLine[]> {
+  const sent = request({
+    agent: false,
+    host: '127.0.0.1',
+    port: ui.port,
+    method: 'POST',
+    path: '/live',
+    headers: {
+      'sec-fetch-site': 'same-origin',
+      origin: ui.origin,
+      'content-type': 'application/json',
+      authorization: `Bearer ${ui.token}`,
+    },
+  });
+  const read = async (): Promise<string> => {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      sent.on('response', resolve).on('error', reject).end(JSON.stringify(wants));
+    });
+    let text = '';
+    for await (const chunk of response.setEncoding('utf8')) {
+      text += String(chunk);
+      if (text.includes(words) && text.endsWith('\n')) break;
+    }
+    return text;
+  };
+  const lines = (await inTime(`${words} in the stream`, read())).split('\n').slice(0, -1);
+  sent.destroy();
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own server
+  return lines.map((line) => JSON.parse(line) as LiveLine);
 }
 
 /** Sends a request as the page does, with other headers where they are given; `undefined` leaves one out. */
