@@ -8,7 +8,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { busAt } from '../../src/bus/bus-file.ts';
 import { post } from '../../src/bus/bus.ts';
@@ -108,12 +108,12 @@ describe('the overview', () => {
     expect(page.url()).toBe(`${ui.origin}/#/`);
   });
 
-  it('shares one connection among tabs, which any of them takes over', async () => {
-    const open = new Set<object>();
+  it('shares one connection among tabs, which any of them takes over, and has none while it is hidden', async () => {
+    const open = new Set<Request>();
     context.on('request', (request) => {
       if (request.url().endsWith('/live')) open.add(request);
     });
-    const closed = (request: object): void => void open.delete(request);
+    const closed = (request: Request): void => void open.delete(request);
     context.on('requestfailed', closed).on('requestfinished', closed);
     await page.goto(ui.address);
     await page.getByText('There are no loops.').waitFor();
@@ -128,6 +128,18 @@ describe('the overview', () => {
     await claims(turn);
     await program.ended;
     await other.page.locator('tr[data-loop="a"]').getByText('done', { exact: true }).waitFor();
+    // A browser without a window never hides a tab itself.
+    const hides = (isHidden: boolean): Promise<void> =>
+      other.page
+        .evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} });
+        document.dispatchEvent(new Event('visibilitychange'));`);
+    await hides(true);
+    await until('the end of the connection', () =>
+      [...open].some((request) => request.frame().page() === other.page) ? null : true,
+    );
+    await rig.does('run', 'a task', '--name', 'b', '--', 'echo', '<promise>DONE</promise>');
+    await hides(false);
+    await other.page.locator('tr[data-loop="b"]').getByText('done', { exact: true }).waitFor();
     expect(other.faults).toEqual([]);
   });
 });
