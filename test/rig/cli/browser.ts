@@ -1,11 +1,17 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 
 const PATH = '/usr/bin/chromium';
 
 /** A real browser without a window, which asks nothing of the network. */
 export function startBrowser(): Promise<Browser> {
+  // It keeps reports of crashes below the home.
+  const home = mkdtempSync(join(tmpdir(), 'ralph-browser-'));
   return chromium.launch({
     executablePath: PATH,
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, TMPDIR: home },
     args: [
       '--no-sandbox',
       '--disable-gpu',
