@@ -103,7 +103,7 @@ export function Actions({ view, told }: { readonly view: LoopView; readonly told
   /** A loop that has ended gets new limits with a resume. */
   function raise(limit: Limit, value: number): void {
     const what = `${LIMITS[limit].name} ${value}`;
-    if (isOver || summary.owner === null) resume({ [LIMITS[limit].setting]: value }, `resume with ${what}`);
+    if (isOver) resume({ [LIMITS[limit].setting]: value }, `resume with ${what}`);
     else send({ type: 'set', limits: { [limit]: value } }, `set ${what}`);
   }
 
