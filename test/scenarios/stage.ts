@@ -322,7 +322,9 @@ export class Stage {
     const unended = await new RiggedDaemon(state).tearDown();
     new RiggedTmux(state).tearDown();
     const unfinished = this.#started.filter(({ hasEnded }) => !hasEnded);
-    const left = unfinished.length > 0 ? [] : this.running.map((pid) => `${pid} ${commandOf(pid)}`);
+    const running = unfinished.length > 0 ? [] : this.running.map((pid) => [pid, commandOf(pid)] as const);
+    // One without a command line has ended between the two looks.
+    const left = running.flatMap(([pid, command]) => (command === '' ? [] : [`${pid} ${command}`]));
     for (const ralph of unfinished) ralph.tearDown();
     // A look at all processes takes time, and where none is left none can start another one.
     if (unfinished.length > 0 || left.length > 0) this.killAll();
