@@ -6,7 +6,7 @@ import { chosenLoop } from './chosen-loop.ts';
 import { hall } from './hall.ts';
 import { painter } from './line-options.ts';
 import type { StoryEntry, StoryFilter } from '../text/story.ts';
-import { print, printJson, terminalWidth, warn } from './print.ts';
+import { printAsIs, printJson, terminalWidth, warn } from './print.ts';
 import { workspaceOf } from './workspace.ts';
 
 interface StoryOptions {
@@ -56,7 +56,7 @@ function showText(): Show {
     shown = date;
     const [first = '', ...others] = wrap(text, width);
     const lines = [`${paint('dim', time)}  ${first}`, ...others.map((line) => `${INDENT}${line}`)];
-    return print(`${heading}${lines.join('\n')}\n`);
+    return printAsIs(`${heading}${lines.join('\n')}\n`);
   };
 }
 
