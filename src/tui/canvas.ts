@@ -88,7 +88,7 @@ export class Canvas {
       this.#enter();
     };
     process.on('SIGCONT', again);
-    // Nobody can stop a process that no shell would continue: then it goes on.
+    // Without a shell that could continue it, the process goes on.
     const timer = setTimeout(again, NOT_STOPPED_MS);
     // With the programs that started it, such as npx.
     process.kill(0, 'SIGTSTP');
