@@ -66,18 +66,18 @@ export function urgency(facts: Pick<LoopFacts, 'status' | 'questions' | 'end' | 
 
 /** The same of a row of a list. */
 export function rowNeedsPerson(row: LoopRow): boolean {
-  return urgencyOfRow(row) < 3;
+  return needsPerson(factsOf(row));
 }
 
-function urgencyOfRow({ status, questions = [], record, parent }: LoopRow): number {
-  return urgency({ status, questions, end: record, parent });
+function factsOf({ status, questions = [], record, parent }: LoopRow): Parameters<typeof urgency>[0] {
+  return { status, questions, end: record, parent };
 }
 
 /** The loops in which something has happened since then, those that need a person first. */
 export function ofTheNight(rows: readonly LoopRow[], since: number): readonly LoopRow[] {
   return rows
     .filter((row) => row.owner !== null || row.status === 'unreadable' || drivenAt(row) >= since)
-    .toSorted((a, b) => urgencyOfRow(a) - urgencyOfRow(b) || drivenAt(b) - drivenAt(a));
+    .toSorted((a, b) => urgency(factsOf(a)) - urgency(factsOf(b)) || drivenAt(b) - drivenAt(a));
 }
 
 /** Until when it was driven, as far as its record says; of a loop that runs, about now. */
